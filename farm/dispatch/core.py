@@ -1,0 +1,1 @@
+"""The pure core of the dispatcher: events in, instructions out."""

@@ -1,0 +1,30 @@
+"""Kinds of rows in the event table, the channel to page, CLI and add-on.
+
+==================  =======================================================================
+kind                data
+==================  =======================================================================
+job.state           state, error, cure
+job.planned         reason, total
+frame.state         frame, state (TaskState), finishing, seconds
+tile.state          frame, tile, state
+attempt.progress    task, attempt, frame, tile, phase, sample, samples (at most one a second)
+attempt.failed      task, words, attempt, worker, cause, what, cure, retry (bool)
+output.committed    frame, output_id, role, name, bytes, sha256
+worker.state        worker, state
+==================  =======================================================================
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    JOB_STATE = "job.state"
+    JOB_PLANNED = "job.planned"
+    FRAME_STATE = "frame.state"
+    TILE_STATE = "tile.state"
+    ATTEMPT_PROGRESS = "attempt.progress"
+    ATTEMPT_FAILED = "attempt.failed"
+    OUTPUT_COMMITTED = "output.committed"
+    WORKER_STATE = "worker.state"

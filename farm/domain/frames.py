@@ -1,0 +1,106 @@
+"""Frame ranges as people write them: ``1-10x2,15`` is frames 1, 3, 5, 7, 9 and 15."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import overload
+
+from farm.domain.errors import UsageError
+
+#: Blender's own limits (MINAFRAME, MAXFRAME in DNA_scene_types.h).
+FIRST_FRAME, LAST_FRAME = -1_048_574, 1_048_574
+
+_PART = re.compile(r"(-?\d+)(?:-(-?\d+)(?:x(\d+))?)?")
+_CURE = "Write frames as 7, 1-10, 1-10x2 (every second) or several of these with commas."
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRange(Sequence[int]):
+    """A sorted, sized, indexable set of frames that never lists them: a million cost what ten do.
+
+    `parts` are disjoint ascending ranges, so index *i* is frame *i* in ascending order.
+    """
+
+    parts: tuple[range, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> FrameRange:
+        """Read ``text``; raise `UsageError` with a cure for anything else than the grammar above."""
+        parts: list[range] = []
+        for piece in text.split(","):
+            found = _PART.fullmatch(piece.strip())
+            if not found:
+                raise UsageError(f"“{text}” is not a frame range.", _CURE)
+            first = int(found[1])
+            last = int(found[2]) if found[2] is not None else first
+            step = int(found[3]) if found[3] is not None else 1
+            if last < first:
+                raise UsageError(f"Frame range “{piece.strip()}” runs backwards.", f"Write {last}-{first}.")
+            if step < 1:
+                raise UsageError(f"Frame range “{piece.strip()}” has a step of 0.", _CURE)
+            if first < FIRST_FRAME or last > LAST_FRAME:
+                raise UsageError(
+                    f"Frame range “{piece.strip()}” is outside of what Blender knows.",
+                    f"Blender's frames run from {FIRST_FRAME} to {LAST_FRAME}.",
+                )
+            parts.append(range(first, last + 1, step))
+        return cls(_disjoint(parts))
+
+    @classmethod
+    def of(cls, first: int, last: int, step: int = 1) -> FrameRange:
+        """Frames ``first`` to ``last`` (both in), every ``step``-th."""
+        return cls((range(first, last + 1, step),))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        rest = index if index >= 0 else index + len(self)
+        for part in self.parts:
+            if 0 <= rest < len(part):
+                return part[rest]
+            rest -= len(part)
+        raise IndexError(index)
+
+    def __iter__(self) -> Iterator[int]:
+        for part in self.parts:
+            yield from part
+
+    def __contains__(self, frame: object) -> bool:
+        return any(frame in part for part in self.parts)
+
+    def __str__(self) -> str:
+        return ",".join(map(_written, self.parts))
+
+
+def _written(part: range) -> str:
+    if len(part) == 1:
+        return str(part[0])
+    return f"{part[0]}-{part[-1]}" + (f"x{part.step}" if part.step > 1 else "")
+
+
+def _disjoint(parts: list[range]) -> tuple[range, ...]:
+    """Sort; where ranges interleave, spell out their union as runs of equal step."""
+    parts = sorted(parts, key=lambda part: (part[0], part[-1]))
+    if all(a[-1] < b[0] for a, b in pairwise(parts)):
+        return tuple(parts)
+    frames = sorted({frame for part in parts for frame in part})
+    runs: list[range] = []
+    start = 0
+    while start < len(frames):
+        end = start + 1
+        step = frames[end] - frames[start] if end < len(frames) else 1
+        while end < len(frames) and frames[end] - frames[end - 1] == step:
+            end += 1
+        runs.append(range(frames[start], frames[end - 1] + 1, step))
+        start = end
+    return tuple(runs)

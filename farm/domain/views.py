@@ -1,0 +1,137 @@
+"""What the API answers: the same values for the page, the CLI and the Python client.
+
+Times are seconds since the epoch (UTC), durations seconds, sizes bytes.
+"""
+
+from __future__ import annotations
+
+from farm.domain.job import RenderSettings
+from farm.domain.plan import Plan
+from farm.domain.scene import SceneReport, Value
+from farm.domain.states import AttemptState, JobState, TaskState
+from farm.domain.work import Progress, Role, WorkerInfo
+
+
+class OutputView(Value):
+    """A stored file that people may fetch: ``GET /api/outputs/{id}``."""
+
+    id: int
+    role: Role
+    name: str
+    bytes: int
+    sha256: str
+    media_type: str
+
+
+class AttemptView(Value):
+    id: str
+    task: str
+    words: str
+    state: AttemptState
+    worker_id: str
+    started: float
+    ended: float | None = None
+    progress: Progress | None = None
+    what: str = ""  # of a failure
+    cure: str = ""
+    log_tail: str = ""
+    log_output_id: int | None = None
+    seconds: dict[str, float] = {}
+
+
+class TileView(Value):
+    """A tile of a frame. The box is in pixels, y down; `preview` is an output id."""
+
+    index: int
+    state: TaskState
+    x: int
+    y: int
+    width: int
+    height: int
+    worker_id: str | None = None
+    progress: Progress | None = None
+    preview: int | None = None
+
+
+class FrameView(Value):
+    """A frame. `state` is waiting, running (rendering or finishing), done, failed or cancelled."""
+
+    frame: int
+    state: TaskState
+    finishing: bool = False
+    seconds: float | None = None  # of the committed attempts, summed
+    worker_id: str | None = None
+    progress: Progress | None = None
+    outputs: tuple[OutputView, ...] = ()
+    preview: int | None = None  # output id
+    tiles: tuple[TileView, ...] = ()
+    error: str = ""
+
+
+class FrameCounts(Value):
+    """Frames of a job by state; they sum to `total`."""
+
+    total: int = 0
+    waiting: int = 0
+    running: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+
+class JobView(Value):
+    id: str
+    name: str
+    owner: str
+    state: JobState
+    scene_id: str
+    settings: RenderSettings
+    created: float
+    started: float | None = None
+    ended: float | None = None
+    frames: FrameCounts = FrameCounts()
+    report: SceneReport | None = None
+    plan: Plan | None = None
+    seconds_left: float | None = None  # measured from finished frames; None while unknown
+    cancelling: bool = False
+    error: str = ""
+    cure: str = ""
+    preview: int | None = None  # output id of the latest finished frame's preview
+
+
+class WorkerView(Value):
+    info: WorkerInfo
+    state: str  # idle, busy, starting, lost
+    attempt: AttemptView | None = None
+    job_id: str | None = None
+
+
+class EventView(Value):
+    """A row of the event table. `sequence` only grows; clients resume with ``after=``."""
+
+    sequence: int
+    time: float
+    job_id: str | None
+    kind: str
+    data: dict[str, object] = {}
+
+
+class FarmView(Value):
+    """The farm's pulse."""
+
+    version: str
+    workers: tuple[WorkerView, ...] = ()
+    rendering: int = 0
+    waiting: int = 0  # jobs not ended that have no running task
+    dispatcher: str = "away"  # alive, away
+    storage: str = "away"  # ok, away
+
+
+class BlobQuery(Value):
+    """Which of these does the farm lack? ``POST /api/blobs/missing``."""
+
+    sha256: tuple[str, ...]
+
+
+class SceneRef(Value):
+    scene_id: str

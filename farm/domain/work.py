@@ -1,0 +1,161 @@
+"""What the head sends to a worker, and what comes back. Small values: no picture goes this way."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from farm.domain.job import RenderSettings
+from farm.domain.plan import Plan
+from farm.domain.scene import Blob, SceneManifest, SceneReport, Value
+from farm.domain.task import TaskKind
+
+
+class Role(StrEnum):
+    """What a stored file is for."""
+
+    OUTPUT = "output"  # what the artist asked for
+    PIECE = "piece"  # 32-bit multilayer EXR of one tile
+    EXR = "exr"  # the frame's passes, kept on request (--keep-exr)
+    PREVIEW = "preview"  # JPEG through the scene's view transform, at most 1920 pixels wide
+    LOG = "log"
+
+
+class StoredFile(Value):
+    """A file that a worker stored. `name` is the path in the artist's folder, POSIX and relative."""
+
+    role: Role
+    name: str
+    key: str
+    blob: Blob
+    media_type: str = "application/octet-stream"
+
+
+class RenderClass(Value):
+    """Pieces of one frame come from one class: other builds, devices or kernels give other bits."""
+
+    blender: str  # version and build hash: "5.2.3 e13b728c6880"
+    device: str  # CPU, OPTIX, CUDA
+    kernel: str  # CPU instruction set (avx2, sse42) or GPU architecture (sm_90)
+
+    def __str__(self) -> str:
+        return f"Blender {self.blender}, {self.device} {self.kernel}"
+
+
+class PieceRef(Value):
+    """A committed piece, as the finish of its frame needs it."""
+
+    tile: int
+    key: str
+    blob: Blob
+    render_class: RenderClass
+
+
+class Order(Value):
+    """One attempt at one task, complete in itself."""
+
+    attempt_id: str
+    task: str  # a TaskKey
+    kind: TaskKind
+    scene_id: str
+    manifest: SceneManifest
+    settings: RenderSettings
+    prefix: str  # where the attempt's files go
+    plan: Plan | None = None  # None for an inspection
+    report: SceneReport | None = None
+    pieces: tuple[PieceRef, ...] = ()  # for a finish
+    render_class: RenderClass | None = None  # where the frame's class is settled: the only one allowed
+
+
+class Cause(StrEnum):
+    """Why an attempt failed. Whether a retry can help is a property of the cause."""
+
+    BAD_SCENE = "bad-scene"  # Blender cannot open or render it: stops the job
+    CRASH = "crash"
+    HANG = "hang"
+    OUT_OF_MEMORY = "out-of-memory"
+    NO_DEVICE = "no-device"  # the device asked for is not there
+    BAD_RESULT = "bad-result"  # wrong size, missing pass, NaN, truncated
+    WRONG_CLASS = "wrong-class"  # another render class than the frame's
+    STORAGE = "storage"
+    DISK_FULL = "disk-full"
+    INTERNAL = "internal"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+    @property
+    def stops_job(self) -> bool:
+        return self in (Cause.BAD_SCENE, Cause.NO_DEVICE)
+
+    @property
+    def free_retry(self) -> bool:
+        """The task is not to blame, so the try does not count."""
+        return self in (Cause.LOST, Cause.STORAGE)
+
+
+class Seconds(Value):
+    """Where an attempt's time went, in seconds."""
+
+    fetch: float = 0.0
+    load: float = 0.0
+    sync: float = 0.0
+    render: float = 0.0
+    save: float = 0.0
+    store: float = 0.0
+    total: float = 0.0
+
+
+class Result(Value):
+    """A successful attempt."""
+
+    files: tuple[StoredFile, ...] = ()
+    seconds: Seconds = Seconds()
+    render_class: RenderClass | None = None
+    device_name: str = ""
+    peak_memory: int = 0  # bytes, of the render process
+    report: SceneReport | None = None  # of an inspection
+    notes: tuple[str, ...] = ()
+
+
+class Failure(Value):
+    """A failed attempt, in words. `log_tail` is the telling end of Blender's own log."""
+
+    cause: Cause
+    what: str
+    cure: str = ""
+    log_tail: str = ""
+    files: tuple[StoredFile, ...] = ()  # the log, mostly
+
+
+class Progress(Value):
+    """What Cycles counted. `sample` of `samples` of the running view layer, never a guess."""
+
+    phase: str = "starting"  # fetching, loading, syncing, rendering, compositing, saving, merging, storing
+    sample: int = 0
+    samples: int = 0
+    layer: str = ""
+
+
+class Report(Value):
+    """One message of a worker to the head, numbered so that none is lost or taken twice."""
+
+    sequence: int = Field(ge=1)
+    attempt_id: str
+    progress: Progress | None = None
+    result: Result | None = None
+    failure: Failure | None = None
+
+
+class WorkerInfo(Value):
+    """What a worker is. Sent on start, and when asked."""
+
+    worker_id: str
+    host: str
+    pid: int
+    device: str  # CPU, OPTIX, CUDA
+    device_name: str
+    threads: int
+    memory: int  # bytes
+    render_class: RenderClass
+    sandboxed: bool

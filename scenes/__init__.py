@@ -1,0 +1,1 @@
+"""Sample scenes, as scripts that build them."""

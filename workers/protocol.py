@@ -1,0 +1,245 @@
+"""Messages between a worker and its children: one JSON object a line, over pipes.
+
+Standard library only, Python 3.11 syntax: it also runs inside older Blenders' own Pythons.
+
+The child takes file descriptor 1 for its messages at start and points stdout at stderr, so that
+whatever Blender or a library prints can never be taken for a message. Paths are absolute, as the
+child sees them. A child is hostile ground: `decode` accepts only known kinds with known fields of
+the right type, and a line longer than `MAX_LINE` bytes is a protocol fault.
+
+Parent to child:  `Open`, `Inspect`, `RenderFrame`, `RenderTile`, `FinishFrame`, `MergeFrame`, `Shrink`.
+Child to parent:  `Ready`, `Beat`, `Count`, `Done`, `Failed`. One `Done` or `Failed` answers each request.
+End of file on its input ends the child.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Type, Union, get_args, get_origin, get_type_hints
+
+MAX_LINE = 8 * 1024 * 1024
+
+
+class ProtocolFault(Exception):
+    """The other side sent something that is not a message."""
+
+
+# --- parent to child -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Open:
+    """Load a .blend with scripts off. Answer: Done with ``load_seconds``. Once per process."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Describe the open scene. Answer: Done with ``report``, a `SceneReport` as plain JSON."""
+
+    scene: Optional[str] = None
+    camera: Optional[str] = None
+    engine: str = "scene"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What every render request says about the scene: None leaves the scene's own value."""
+
+    frame: int
+    device: str  # CPU, OPTIX, CUDA: never AUTO, the worker has decided
+    scene: Optional[str] = None
+    camera: Optional[str] = None
+    engine: str = "scene"
+    samples: Optional[int] = None
+    percentage: Optional[int] = None
+    threads: int = 0  # 0: all
+
+
+@dataclass(frozen=True)
+class RenderFrame:
+    """Render a whole frame, composited and saved in place, as Blender's own ``-f`` does.
+
+    Everything Blender writes lands under ``out_dir`` (every path of the file is mapped into it).
+    ``preview`` is a JPEG through the scene's view transform. With ``exr``, all passes as a 32-bit
+    multilayer EXR there too.
+    Answer: Done with ``outputs`` (paths relative to out_dir) and ``seconds``.
+    """
+
+    look: Look
+    out_dir: str
+    preview: str
+    exr: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class RenderTile:
+    """Render one piece as a 32-bit multilayer EXR with every pass of every view layer to ``exr``.
+
+    No compositing, sequencer, stamp or denoise; denoising passes stored where the scene denoises.
+    ``border`` is Blender's (min_x, max_x, min_y, max_y); ``width`` × ``height`` is what must come
+    out. ``preview`` is a JPEG of the piece through the view transform.
+    """
+
+    look: Look
+    border: List[float]
+    width: int
+    height: int
+    exr: str
+    preview: str
+
+
+@dataclass(frozen=True)
+class FinishFrame:
+    """Denoise, composite and save a merged frame: the scene's own compositor runs once on ``merged``.
+
+    Rewires the node tree, so the process is not used for anything else afterwards. Answers as
+    `RenderFrame` does.
+    """
+
+    look: Look
+    merged: str
+    out_dir: str
+    preview: str
+
+
+@dataclass(frozen=True)
+class PieceFile:
+    """A piece on disk. Boxes are [x, y, width, height] in the frame, y down."""
+
+    path: str
+    rendered: List[int]  # what the file holds
+    core: List[int]  # what counts
+
+
+@dataclass(frozen=True)
+class MergeFrame:
+    """Imaging process: merge pieces into one multilayer EXR, every pass, 32-bit float, exact."""
+
+    pieces: List[PieceFile]
+    width: int
+    height: int
+    out: str
+
+
+@dataclass(frozen=True)
+class Shrink:
+    """Imaging process: write a JPEG of ``source`` (JPEG or PNG) at most ``width`` pixels wide."""
+
+    source: str
+    out: str
+    width: int
+
+
+# --- child to parent -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ready:
+    """First message of a child: what it is. ``devices`` lists what it could render on."""
+
+    program: str  # "blender" or "imaging"
+    version: str = ""
+    build: str = ""
+    kernel: str = ""  # CPU kernel variant: avx2, sse42, neon
+    devices: List[Dict[str, str]] = field(default_factory=list)  # type, name
+
+
+@dataclass(frozen=True)
+class Beat:
+    """The process lives. Sent once a second from a thread of its own, also while rendering."""
+
+    peak_memory: int = 0  # bytes
+
+
+@dataclass(frozen=True)
+class Count:
+    """What Cycles counted."""
+
+    phase: str
+    sample: int = 0
+    samples: int = 0
+    layer: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """The request is carried out. Which fields are filled is said at the request."""
+
+    outputs: List[str] = field(default_factory=list)
+    seconds: Dict[str, float] = field(default_factory=dict)  # load, sync, render, save
+    device: str = ""  # what rendered, read back
+    device_name: str = ""
+    report: Optional[Dict[str, Any]] = None
+    notes: List[str] = field(default_factory=list)
+    peak_memory: int = 0
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The request failed for a reason that can be told. ``cause`` is a `farm.domain.work.Cause`."""
+
+    cause: str
+    what: str
+    cure: str = ""
+
+
+Request = Union[Open, Inspect, RenderFrame, RenderTile, FinishFrame, MergeFrame, Shrink]
+Answer = Union[Ready, Beat, Count, Done, Failed]
+Message = Union[Request, Answer]
+
+_KINDS: Dict[str, Type[Any]] = {kind.__name__: kind for kind in get_args(Message)}
+
+
+def encode(message: Message) -> bytes:
+    """One line, newline included."""
+    body = {"kind": type(message).__name__, **dataclasses.asdict(message)}
+    return json.dumps(body, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """The message in ``line``; raises `ProtocolFault` for anything else."""
+    if len(line) > MAX_LINE:
+        raise ProtocolFault(f"a message of {len(line)} bytes is longer than {MAX_LINE}")
+    try:
+        body = json.loads(line)
+    except ValueError as error:
+        raise ProtocolFault(f"not JSON: {line[:80]!r}") from error
+    if not isinstance(body, dict) or body.get("kind") not in _KINDS:
+        raise ProtocolFault(f"not a known message: {line[:80]!r}")
+    kind = _KINDS[body.pop("kind")]
+    message: Message = _build(kind, body)
+    return message
+
+
+def _build(kind: Type[Any], body: Dict[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    if not set(body) <= set(hints):
+        raise ProtocolFault(f"{kind.__name__} has no {sorted(set(body) - set(hints))}")
+    try:
+        return kind(**{name: _checked(value, hints[name], name) for name, value in body.items()})
+    except TypeError as error:
+        raise ProtocolFault(str(error)) from error
+
+
+def _checked(value: Any, hint: Any, name: str) -> Any:
+    """``value`` as ``hint``; containers are checked to the bottom."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if origin is Union:
+        return None if value is None else _checked(value, inner[0], name)
+    if origin is list and isinstance(value, list):
+        return [_checked(item, inner[0], name) for item in value]
+    if origin is dict and isinstance(value, dict):
+        return {_checked(k, inner[0], name): _checked(v, inner[1], name) for k, v in value.items()}
+    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return _build(hint, value)  # type: ignore[arg-type]
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ProtocolFault(f"{name} should be {hint}, not {value!r:.80}")
