@@ -80,7 +80,7 @@ class Link:
             message = decode(line)
             if not isinstance(message, get_args(Request)):
                 raise ProtocolFault(f"{type(message).__name__} is not a request")
-            yield cast(Request, message)
+            yield cast("Request", message)
 
 
 Handler = Callable[[Any, Link], Done]
