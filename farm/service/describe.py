@@ -1,0 +1,107 @@
+"""Rows into the views that the API answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from farm.domain.errors import NotFound
+from farm.domain.states import JOB_ENDED, JobState, TaskState
+from farm.domain.views import AttemptView, FrameCounts, JobView, OutputView
+from farm.store import Connection, events, frames, jobs, outputs
+from farm.store.jobs import JobRow
+from farm.store.outputs import OutputRow
+from farm.store.work import AttemptRow
+
+
+def found(connection: Connection, job_id: str) -> JobRow:
+    """The job's row; raises `NotFound` with a cure."""
+    job = jobs.get(connection, job_id)
+    if job is None:
+        raise NotFound(f"There is no job {job_id} on this farm.", "farm jobs lists the jobs there are.")
+    return job
+
+
+def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) -> list[JobView]:
+    """Views of jobs, in their order, at a fixed number of queries."""
+    ids = [job.id for job in rows]
+    counted = frames.counts(connection, ids)
+    previews = outputs.latest_previews(connection, ids)
+    asked = {intent.job_id for intent in events.waiting_intents(connection)}
+    views = []
+    for job in rows:
+        count = _counts(job, counted[job.id])
+        views.append(
+            JobView(
+                id=job.id,
+                name=job.name,
+                owner=job.owner,
+                state=job.state,
+                scene_id=job.scene_id,
+                settings=job.settings,
+                created=job.created,
+                started=job.started,
+                ended=job.ended,
+                frames=count,
+                report=job.report,
+                plan=job.plan,
+                seconds_left=_seconds_left(job, count, now),
+                cancelling=job.id in asked and job.state not in JOB_ENDED,
+                error=job.error,
+                cure=job.cure,
+                preview=previews.get(job.id),
+            )
+        )
+    return views
+
+
+def _counts(job: JobRow, opened: dict[TaskState, int]) -> FrameCounts:
+    """Frames that were never opened have no row: they wait, or were cancelled with the job."""
+    total = len(job.plan.frame_range) if job.plan else 0
+    rest = total - sum(opened.values())
+    over = job.state in JOB_ENDED
+    return FrameCounts(
+        total=total,
+        waiting=opened.get(TaskState.WAITING, 0) + (0 if over else rest),
+        running=opened.get(TaskState.RUNNING, 0),
+        done=opened.get(TaskState.DONE, 0),
+        failed=opened.get(TaskState.FAILED, 0),
+        cancelled=opened.get(TaskState.CANCELLED, 0) + (rest if over else 0),
+    )
+
+
+def _seconds_left(job: JobRow, count: FrameCounts, now: float) -> float | None:
+    """From the rate at which this job's frames were finished so far; None before the first one."""
+    if job.state is not JobState.RENDERING or job.started is None or count.done == 0:
+        return None
+    rate = count.done / max(now - job.started, 1e-3)
+    return (count.waiting + count.running) / rate
+
+
+def describe_output(row: OutputRow) -> OutputView:
+    return OutputView(
+        id=row.id,
+        role=row.file.role,
+        name=row.file.name,
+        bytes=row.file.blob.bytes,
+        sha256=row.file.blob.sha256,
+        media_type=row.file.media_type,
+    )
+
+
+def describe_attempt(row: AttemptRow, log_output_id: int | None = None) -> AttemptView:
+    seconds = row.result.seconds.model_dump() if row.result else {}
+    return AttemptView(
+        id=row.id,
+        task=str(row.task),
+        words=row.task.words,
+        state=row.state,
+        worker_id=row.worker_id,
+        started=row.started,
+        ended=row.ended,
+        progress=row.progress,
+        what=row.failure.what if row.failure else "",
+        cure=row.failure.cure if row.failure else "",
+        log_tail=row.failure.log_tail if row.failure else "",
+        log_output_id=log_output_id,
+        seconds=seconds,
+    )

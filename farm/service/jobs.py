@@ -1,0 +1,49 @@
+"""Jobs: submit, look, cancel."""
+
+from __future__ import annotations
+
+from farm.domain.errors import BadInput, Conflict
+from farm.domain.job import JobSpec, Principal, new_id
+from farm.domain.states import JOB_ENDED
+from farm.domain.views import JobView
+from farm.service.context import Farm
+from farm.service.describe import describe_jobs, found
+from farm.store import events, jobs, scenes
+from farm.store.events import IntentKind
+
+
+def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
+    """Accept a job; raises `BadInput` where its scene is not here."""
+    job_id = new_id()
+    with farm.store.write() as connection:
+        if scenes.manifest_of(connection, spec.scene_id) is None:
+            raise BadInput("The farm does not have this scene.", "Send the scene first, then submit the job.")
+        jobs.add(connection, job_id, who, spec, farm.now())
+        return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]
+
+
+def listed(farm: Farm, who: Principal, limit: int = 100, before: str | None = None) -> list[JobView]:
+    """Jobs, newest first; ``before`` is the id of the last one seen."""
+    del who
+    with farm.store.read() as connection:
+        last_seen = None if before is None else found(connection, before)
+        return describe_jobs(connection, jobs.listed(connection, limit, last_seen), farm.now())
+
+
+def get(farm: Farm, who: Principal, job_id: str) -> JobView:
+    """One job; raises `NotFound`."""
+    del who
+    with farm.store.read() as connection:
+        return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]
+
+
+def cancel(farm: Farm, who: Principal, job_id: str) -> JobView:
+    """Ask the dispatcher to stop a job. Raises `Conflict` where it has ended; asking twice is fine."""
+    del who
+    with farm.store.write() as connection:
+        job = found(connection, job_id)
+        if job.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} is {job.state} already.", "There is nothing left to cancel.")
+        if not events.waiting_intents(connection, job_id):
+            events.leave_intent(connection, farm.now(), job_id, IntentKind.CANCEL)
+        return describe_jobs(connection, [job], farm.now())[0]

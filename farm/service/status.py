@@ -1,0 +1,56 @@
+"""The farm's pulse."""
+
+from __future__ import annotations
+
+from farm import __version__
+from farm.domain.errors import TesseraError
+from farm.domain.job import Principal
+from farm.domain.states import JobState
+from farm.domain.views import FarmView, WorkerView
+from farm.service.context import Farm
+from farm.service.describe import describe_attempt
+from farm.store import head, jobs, work, workers
+
+#: The dispatcher beats every two seconds; after this many without one it counts as away.
+DISPATCHER_AWAY_SECONDS = 10.0
+
+
+def pulse(farm: Farm, who: Principal) -> FarmView:
+    """Who works on what, and whether the parts of the farm answer."""
+    del who
+    with farm.store.read() as connection:
+        rows = workers.listed(connection)
+        attempts = {
+            a.id: a for a in work.attempts_by_id(connection, [r.attempt_id for r in rows if r.attempt_id])
+        }
+        beat = head.last_beat(connection)
+        active = jobs.in_states(connection, [JobState.WAITING, JobState.INSPECTING, JobState.RENDERING])
+    alive = beat is not None and farm.now() - beat < DISPATCHER_AWAY_SECONDS
+    views = []
+    for row in rows:
+        attempt = attempts.get(row.attempt_id or "")
+        views.append(
+            WorkerView(
+                info=row.info,
+                state=row.state if alive else "lost",
+                attempt=describe_attempt(attempt) if attempt else None,
+                job_id=attempt.task.job_id if attempt else None,
+            )
+        )
+    busy = {view.job_id for view in views if view.job_id}
+    return FarmView(
+        version=__version__,
+        workers=tuple(views),
+        rendering=len(busy),
+        waiting=sum(job.id not in busy for job in active),
+        dispatcher="alive" if alive else "away",
+        storage=_storage(farm),
+    )
+
+
+def _storage(farm: Farm) -> str:
+    try:
+        farm.storage.ping()
+    except TesseraError:
+        return "away"
+    return "ok"

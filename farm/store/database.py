@@ -1,0 +1,102 @@
+"""Opening the database, and the two kinds of transaction: `read` and `write`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection as Connection
+from sqlalchemy import Engine, Table, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from farm.domain.errors import StorageFull, TesseraError, Unavailable
+from farm.store.schema import metadata
+
+_BEGIN = "tessera_begin"
+
+
+class Database:
+    """SQLite in WAL mode, or PostgreSQL, by URL.
+
+    A commit that returned is on disk: SQLite runs with ``synchronous=FULL``.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Connect and create missing tables; raise `Unavailable` where that fails."""
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "postgresql" and parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        self.sqlite = parsed.get_backend_name() == "sqlite"
+        self._where = parsed.render_as_string(hide_password=True)
+        with self._errors():
+            if self.sqlite and parsed.database:
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            self._engine = create_engine(parsed, pool_pre_ping=not self.sqlite)
+            if self.sqlite:
+                _tune_sqlite(self._engine)
+            with self.write() as connection:
+                metadata.create_all(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view; nothing is written."""
+        with self._errors(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction: all of it or nothing. SQLite takes the write lock at once (no upgrades)."""
+        with (
+            self._errors(),
+            self._engine.connect().execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self._told(error) from error
+        except (SQLAlchemyError, OSError) as error:
+            raise Unavailable(
+                f"The database at {self._where} cannot be used: {error}.", "Check FARM_DATABASE_URL."
+            ) from error
+
+    def _told(self, error: DBAPIError) -> TesseraError:
+        words = str(error.orig)
+        if "is full" in words or "No space left" in words:
+            return StorageFull(
+                "The disk of the farm's database is full.", f"Free some room near {self._where}."
+            )
+        return Unavailable(
+            f"The database at {self._where} does not answer: {words}.",
+            "Check that it runs and that FARM_DATABASE_URL is right.",
+        )
+
+
+def insert_once(connection: Connection, table: Table, **values: object) -> None:
+    """Insert a row unless its key is there already; two writers at once are no conflict."""
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    connection.execute(dialect.insert(table).values(**values).on_conflict_do_nothing())
+
+
+def _tune_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _record: Any) -> None:
+        # The driver's own transaction handling cannot BEGIN IMMEDIATE; we begin ourselves.
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

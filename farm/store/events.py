@@ -1,0 +1,77 @@
+"""Rows of the event table, and of the intents that the web process leaves for the dispatcher."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from farm.domain.events import EventKind
+from farm.domain.views import EventView
+from farm.store.schema import events, intents
+
+
+def append(
+    connection: Connection, now: float, kind: EventKind, job_id: str | None, data: dict[str, object]
+) -> None:
+    """Tell everyone who listens."""
+    connection.execute(
+        insert(events).values(time=now, job_id=job_id, kind=kind.value, data=json.dumps(data, default=str))
+    )
+
+
+def after(connection: Connection, sequence: int, job_id: str | None, limit: int) -> list[EventView]:
+    """Events with a higher number, oldest first."""
+    query = select(events).where(events.c.sequence > sequence).order_by(events.c.sequence).limit(limit)
+    if job_id is not None:
+        query = query.where(events.c.job_id == job_id)
+    return [
+        EventView(
+            sequence=row.sequence, time=row.time, job_id=row.job_id, kind=row.kind, data=json.loads(row.data)
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def latest(connection: Connection) -> int:
+    """The highest number so far; 0 where nothing has happened."""
+    return connection.execute(select(func.max(events.c.sequence))).scalar_one_or_none() or 0
+
+
+def forget_progress(connection: Connection, before: float) -> None:
+    """Drop old progress rows: what an attempt counted matters only while it runs."""
+    connection.execute(
+        delete(events).where(events.c.kind == EventKind.ATTEMPT_PROGRESS.value, events.c.time < before)
+    )
+
+
+class IntentKind(StrEnum):
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a user asked of a job; taken up, in order, by the dispatcher."""
+
+    id: int
+    job_id: str
+    kind: IntentKind
+
+
+def leave_intent(connection: Connection, now: float, job_id: str, kind: IntentKind) -> None:
+    connection.execute(insert(intents).values(job_id=job_id, kind=kind.value, time=now))
+
+
+def waiting_intents(connection: Connection, job_id: str | None = None) -> list[Intent]:
+    """Intents that were not taken up yet, oldest first."""
+    query = select(intents).order_by(intents.c.id)
+    if job_id is not None:
+        query = query.where(intents.c.job_id == job_id)
+    return [Intent(row.id, row.job_id, IntentKind(row.kind)) for row in connection.execute(query)]
+
+
+def take_up(connection: Connection, taken: list[Intent]) -> None:
+    """Forget intents, in the transaction that carries out what they ask."""
+    connection.execute(delete(intents).where(intents.c.id.in_([intent.id for intent in taken])))

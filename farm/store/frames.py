@@ -1,0 +1,86 @@
+"""Rows of opened frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, func, select, update
+
+from farm.domain.states import TaskState
+from farm.domain.work import RenderClass
+from farm.store.database import insert_once
+from farm.store.schema import frames
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A frame that was opened. `seconds` sums its committed attempts once it is done."""
+
+    job_id: str
+    frame: int
+    state: TaskState
+    finishing: bool
+    render_class: RenderClass | None
+    seconds: float | None
+    started: float | None
+    ended: float | None
+    error: str
+
+
+def open_frame(connection: Connection, job_id: str, frame: int) -> None:
+    insert_once(connection, frames, job_id=job_id, frame=frame, state=TaskState.WAITING.value)
+
+
+def change(connection: Connection, job_id: str, frame: int, **values: object) -> None:
+    """Write some columns of a frame; the dispatcher's alone."""
+    connection.execute(
+        update(frames).where(frames.c.job_id == job_id, frames.c.frame == frame).values(**values)
+    )
+
+
+def of_job(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, FrameRow]:
+    """Rows by frame number, of those that were opened."""
+    wanted = list(numbers)
+    if not wanted:
+        return {}
+    query = select(frames).where(
+        frames.c.job_id == job_id, frames.c.frame >= min(wanted), frames.c.frame <= max(wanted)
+    )
+    rows = (_frame(row) for row in connection.execute(query))
+    asked = set(wanted)
+    return {row.frame: row for row in rows if row.frame in asked}
+
+
+def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) -> list[FrameRow]:
+    wanted = [state.value for state in states]
+    query = select(frames).where(frames.c.job_id == job_id, frames.c.state.in_(wanted))
+    return [_frame(row) for row in connection.execute(query.order_by(frames.c.frame))]
+
+
+def counts(connection: Connection, job_ids: Iterable[str]) -> dict[str, dict[TaskState, int]]:
+    """Opened frames of each job by state."""
+    wanted = list(job_ids)
+    found: dict[str, dict[TaskState, int]] = {job_id: {} for job_id in wanted}
+    query = (
+        select(frames.c.job_id, frames.c.state, func.count())
+        .where(frames.c.job_id.in_(wanted))
+        .group_by(frames.c.job_id, frames.c.state)
+    )
+    for job_id, state, count in connection.execute(query):
+        found[job_id][TaskState(state)] = count
+    return found
+
+
+def _frame(row: Row[tuple[object, ...]]) -> FrameRow:
+    return FrameRow(
+        job_id=row.job_id,
+        frame=row.frame,
+        state=TaskState(row.state),
+        finishing=bool(row.finishing),
+        render_class=None if row.render_class is None else RenderClass.model_validate_json(row.render_class),
+        seconds=row.seconds,
+        started=row.started,
+        ended=row.ended,
+        error=row.error,
+    )

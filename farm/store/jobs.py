@@ -1,0 +1,100 @@
+"""Rows of users and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, and_, insert, or_, select, update
+
+from farm.domain.job import JobSpec, Principal, RenderSettings
+from farm.domain.plan import Plan
+from farm.domain.scene import SceneReport
+from farm.domain.states import JobState
+from farm.store.database import insert_once
+from farm.store.schema import jobs, users
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as it is stored."""
+
+    id: str
+    owner: str
+    name: str
+    scene_id: str
+    settings: RenderSettings
+    state: JobState
+    created: float
+    started: float | None
+    ended: float | None
+    report: SceneReport | None
+    plan: Plan | None
+    opened: int
+    error: str
+    cure: str
+
+
+def add_user(connection: Connection, who: Principal, now: float) -> None:
+    """Make sure that the user has a row."""
+    insert_once(connection, users, id=who.user_id, name=who.name, created=now)
+
+
+def add(connection: Connection, job_id: str, who: Principal, spec: JobSpec, now: float) -> None:
+    """A new job, waiting. The dispatcher takes it up from there."""
+    connection.execute(
+        insert(jobs).values(
+            id=job_id,
+            owner=who.user_id,
+            name=spec.name,
+            scene_id=spec.scene_id,
+            settings=spec.settings.model_dump_json(),
+            state=JobState.WAITING.value,
+            created=now,
+        )
+    )
+
+
+def get(connection: Connection, job_id: str) -> JobRow | None:
+    row = connection.execute(select(jobs).where(jobs.c.id == job_id)).first()
+    return None if row is None else _job(row)
+
+
+def listed(connection: Connection, limit: int, before: JobRow | None = None) -> list[JobRow]:
+    """Jobs, newest first; ``before`` continues after that one."""
+    query = select(jobs).order_by(jobs.c.created.desc(), jobs.c.id.desc()).limit(limit)
+    if before is not None:
+        same_age = and_(jobs.c.created == before.created, jobs.c.id < before.id)
+        query = query.where(or_(jobs.c.created < before.created, same_age))
+    return [_job(row) for row in connection.execute(query)]
+
+
+def in_states(connection: Connection, states: Iterable[JobState]) -> list[JobRow]:
+    """Jobs in any of ``states``, oldest first."""
+    wanted = [state.value for state in states]
+    query = select(jobs).where(jobs.c.state.in_(wanted)).order_by(jobs.c.created, jobs.c.id)
+    return [_job(row) for row in connection.execute(query)]
+
+
+def change(connection: Connection, job_id: str, **values: object) -> None:
+    """Write some columns of a job; the dispatcher's alone."""
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+
+
+def _job(row: Row[tuple[object, ...]]) -> JobRow:
+    return JobRow(
+        id=row.id,
+        owner=row.owner,
+        name=row.name,
+        scene_id=row.scene_id,
+        settings=RenderSettings.model_validate_json(row.settings),
+        state=JobState(row.state),
+        created=row.created,
+        started=row.started,
+        ended=row.ended,
+        report=None if row.report is None else SceneReport.model_validate_json(row.report),
+        plan=None if row.plan is None else Plan.model_validate_json(row.plan),
+        opened=row.opened,
+        error=row.error,
+        cure=row.cure,
+    )

@@ -1,0 +1,117 @@
+"""Rows of stored files. A row means: these bytes are in storage, and they count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, delete, func, insert, select
+
+from farm.domain.scene import Blob
+from farm.domain.task import TaskKey
+from farm.domain.work import RenderClass, Role, StoredFile
+from farm.store.schema import outputs
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    id: int
+    job_id: str
+    frame: int | None
+    tile: int | None
+    attempt_id: str
+    file: StoredFile
+    render_class: RenderClass | None
+
+
+def add(
+    connection: Connection,
+    key: TaskKey,
+    attempt_id: str,
+    file: StoredFile,
+    render_class: RenderClass | None = None,
+) -> int:
+    """Commit a file of an attempt; returns its id."""
+    values = {
+        "job_id": key.job_id,
+        "frame": key.frame,
+        "tile": key.tile,
+        "attempt_id": attempt_id,
+        "role": file.role.value,
+        "name": file.name,
+        "key": file.key,
+        "bytes": file.blob.bytes,
+        "sha256": file.blob.sha256,
+        "media_type": file.media_type,
+        "render_class": None if render_class is None else render_class.model_dump_json(),
+    }
+    return int(connection.execute(insert(outputs).values(**values).returning(outputs.c.id)).scalar_one())
+
+
+def get(connection: Connection, output_id: int) -> OutputRow | None:
+    row = connection.execute(select(outputs).where(outputs.c.id == output_id)).first()
+    return None if row is None else _output(row)
+
+
+def of_frames(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, list[OutputRow]]:
+    """Files of frames, in the order of their commit; those of tiles too."""
+    wanted = set(numbers)
+    found: dict[int, list[OutputRow]] = {number: [] for number in wanted}
+    if not wanted:
+        return found
+    query = select(outputs).where(
+        outputs.c.job_id == job_id, outputs.c.frame >= min(wanted), outputs.c.frame <= max(wanted)
+    )
+    for row in map(_output, connection.execute(query.order_by(outputs.c.id))):
+        if row.frame in wanted:
+            found[row.frame].append(row)
+    return found
+
+
+def latest_previews(connection: Connection, job_ids: Iterable[str]) -> dict[str, int]:
+    """Id of the newest preview of a whole frame, by job."""
+    query = (
+        select(outputs.c.job_id, func.max(outputs.c.id))
+        .where(
+            outputs.c.job_id.in_(list(job_ids)),
+            outputs.c.role == Role.PREVIEW.value,
+            outputs.c.tile.is_(None),
+        )
+        .group_by(outputs.c.job_id)
+    )
+    return {str(row[0]): int(row[1]) for row in connection.execute(query)}
+
+
+def logs(connection: Connection, attempt_ids: Iterable[str]) -> dict[str, int]:
+    """Id of the log by attempt."""
+    query = select(outputs.c.attempt_id, outputs.c.id).where(
+        outputs.c.attempt_id.in_(list(attempt_ids)), outputs.c.role == Role.LOG.value
+    )
+    return {str(row.attempt_id): int(row.id) for row in connection.execute(query)}
+
+
+def drop_pieces(connection: Connection, job_id: str, frame: int) -> list[str]:
+    """Forget the files of a frame's tiles; returns their keys, to be deleted after the commit."""
+    of_tiles = (outputs.c.job_id == job_id) & (outputs.c.frame == frame) & outputs.c.tile.is_not(None)
+    gone = of_tiles & outputs.c.role.in_([Role.PIECE.value, Role.PREVIEW.value])
+    keys = list(connection.execute(select(outputs.c.key).where(gone)).scalars())
+    connection.execute(delete(outputs).where(gone))
+    return keys
+
+
+def _output(row: Row[tuple[object, ...]]) -> OutputRow:
+    return OutputRow(
+        id=row.id,
+        job_id=row.job_id,
+        frame=row.frame,
+        tile=row.tile,
+        attempt_id=row.attempt_id,
+        file=StoredFile(
+            role=Role(row.role),
+            name=row.name,
+            key=row.key,
+            blob=Blob(sha256=row.sha256, bytes=row.bytes),
+            media_type=row.media_type,
+        ),
+        render_class=None if row.render_class is None else RenderClass.model_validate_json(row.render_class),
+    )

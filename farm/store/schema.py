@@ -1,0 +1,164 @@
+"""Tables. Values of the domain lie in text columns as the JSON that pydantic writes.
+
+`frames` and `tasks` hold a row only for what was opened: a frame that nobody has started yet is in
+the job's plan, not in a table, so a job of a million frames starts with one row.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+metadata = MetaData()
+
+#: SQLite numbers rows by itself only for INTEGER keys.
+_SERIAL = BigInteger().with_variant(Integer, "sqlite")
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+scenes = Table(
+    "scenes",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("manifest", Text, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("owner", String(40), ForeignKey("users.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scene_id", String(64), ForeignKey("scenes.id"), nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("started", Float),
+    Column("ended", Float),
+    Column("report", Text),
+    Column("plan", Text),
+    Column("opened", Integer, nullable=False, default=0),  # frames of the plan that have rows
+    Column("error", Text, nullable=False, default=""),
+    Column("cure", Text, nullable=False, default=""),
+    Index("jobs_by_state", "state"),
+    Index("jobs_by_age", "created", "id"),
+)
+
+frames = Table(
+    "frames",
+    metadata,
+    Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("frame", Integer, primary_key=True),
+    Column("state", String(20), nullable=False),
+    Column("finishing", Integer, nullable=False, default=0),
+    Column("render_class", Text),
+    Column("seconds", Float),
+    Column("started", Float),
+    Column("ended", Float),
+    Column("error", Text, nullable=False, default=""),
+    Index("frames_by_state", "job_id", "state"),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("key", String(120), primary_key=True),
+    Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("frame", Integer),
+    Column("tile", Integer),
+    Column("state", String(20), nullable=False),
+    Column("failures", Integer, nullable=False, default=0),
+    Column("losses", Integer, nullable=False, default=0),
+    Index("tasks_by_job", "job_id", "state"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("task", String(120), ForeignKey("tasks.key", ondelete="CASCADE"), nullable=False),
+    Column("job_id", String(40), nullable=False),
+    Column("worker_id", String(120), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("started", Float, nullable=False),
+    Column("ended", Float),
+    Column("progress", Text),
+    Column("result", Text),  # a Result without its files
+    Column("failure", Text),  # a Failure without its files
+    Index("attempts_by_job", "job_id", "state"),
+    Index("attempts_by_task", "task"),
+)
+
+outputs = Table(
+    "outputs",
+    metadata,
+    Column("id", _SERIAL, primary_key=True, autoincrement=True),
+    Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("frame", Integer),
+    Column("tile", Integer),
+    Column("attempt_id", String(40), nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("render_class", Text),
+    Index("outputs_by_frame", "job_id", "frame"),
+    Index("outputs_by_attempt", "attempt_id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("sequence", _SERIAL, primary_key=True, autoincrement=True),
+    Column("time", Float, nullable=False),
+    Column("job_id", String(40)),
+    Column("kind", String(40), nullable=False),
+    Column("data", Text, nullable=False),
+    Index("events_by_job", "job_id", "sequence"),
+    # Numbers of deleted rows are never given again: clients resume by number.
+    sqlite_autoincrement=True,
+)
+
+intents = Table(
+    "intents",
+    metadata,
+    Column("id", _SERIAL, primary_key=True, autoincrement=True),
+    Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("time", Float, nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", String(120), primary_key=True),
+    Column("info", Text, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("attempt_id", String(40)),
+    Column("since", Float, nullable=False),
+)
+
+#: One row: who may write task states. See `farm.store.head`.
+head = Table(
+    "head",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("epoch", Integer, nullable=False),
+    Column("beat", Float, nullable=False),
+)

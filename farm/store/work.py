@@ -1,0 +1,125 @@
+"""Rows of tasks and their attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from farm.domain.states import TASK_ENDED, AttemptState, TaskState
+from farm.domain.task import TaskKey
+from farm.domain.work import Failure, Progress, Result
+from farm.store.database import insert_once
+from farm.store.schema import attempts, tasks
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    key: TaskKey
+    state: TaskState
+    failures: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One try. `result` and `failure` come without their files; those are rows of outputs."""
+
+    id: str
+    task: TaskKey
+    worker_id: str
+    state: AttemptState
+    started: float
+    ended: float | None
+    progress: Progress | None
+    result: Result | None
+    failure: Failure | None
+
+
+def open_task(connection: Connection, key: TaskKey) -> None:
+    insert_once(
+        connection,
+        tasks,
+        key=str(key),
+        job_id=key.job_id,
+        frame=key.frame,
+        tile=key.tile,
+        state=TaskState.WAITING.value,
+        failures=0,
+        losses=0,
+    )
+
+
+def change_task(connection: Connection, key: TaskKey, **values: object) -> None:
+    """Write some columns of a task; the dispatcher's alone."""
+    connection.execute(update(tasks).where(tasks.c.key == str(key)).values(**values))
+
+
+def open_tasks(connection: Connection, job_id: str) -> list[TaskRow]:
+    """Tasks that have not ended."""
+    ended = [state.value for state in TASK_ENDED]
+    query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.state.not_in(ended))
+    return [_task(row) for row in connection.execute(query)]
+
+
+def tasks_of_frame(connection: Connection, job_id: str, frame: int) -> list[TaskRow]:
+    query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
+    return [_task(row) for row in connection.execute(query)]
+
+
+def start_attempt(connection: Connection, attempt_id: str, key: TaskKey, worker_id: str, now: float) -> None:
+    connection.execute(
+        insert(attempts).values(
+            id=attempt_id,
+            task=str(key),
+            job_id=key.job_id,
+            worker_id=worker_id,
+            state=AttemptState.RUNNING.value,
+            started=now,
+        )
+    )
+
+
+def change_attempt(connection: Connection, attempt_id: str, **values: object) -> None:
+    """Write some columns of an attempt; the dispatcher's alone."""
+    connection.execute(update(attempts).where(attempts.c.id == attempt_id).values(**values))
+
+
+def attempts_of_job(
+    connection: Connection, job_id: str, states: Iterable[AttemptState] | None = None, limit: int = 1000
+) -> list[AttemptRow]:
+    """Attempts of a job, newest first."""
+    query = select(attempts).where(attempts.c.job_id == job_id).order_by(attempts.c.started.desc())
+    if states is not None:
+        query = query.where(attempts.c.state.in_([state.value for state in states]))
+    return [_attempt(row) for row in connection.execute(query.limit(limit))]
+
+
+def attempts_by_id(connection: Connection, ids: Iterable[str]) -> list[AttemptRow]:
+    query = select(attempts).where(attempts.c.id.in_(list(ids)))
+    return [_attempt(row) for row in connection.execute(query)]
+
+
+def attempts_of_tasks(connection: Connection, keys: Iterable[TaskKey]) -> list[AttemptRow]:
+    """Attempts at these tasks, oldest first."""
+    query = select(attempts).where(attempts.c.task.in_([str(key) for key in keys]))
+    return [_attempt(row) for row in connection.execute(query.order_by(attempts.c.started))]
+
+
+def _task(row: Row[tuple[object, ...]]) -> TaskRow:
+    return TaskRow(TaskKey.parse(row.key), TaskState(row.state), row.failures, row.losses)
+
+
+def _attempt(row: Row[tuple[object, ...]]) -> AttemptRow:
+    return AttemptRow(
+        id=row.id,
+        task=TaskKey.parse(row.task),
+        worker_id=row.worker_id,
+        state=AttemptState(row.state),
+        started=row.started,
+        ended=row.ended,
+        progress=None if row.progress is None else Progress.model_validate_json(row.progress),
+        result=None if row.result is None else Result.model_validate_json(row.result),
+        failure=None if row.failure is None else Failure.model_validate_json(row.failure),
+    )
