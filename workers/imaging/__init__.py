@@ -1,0 +1,1 @@
+"""The imaging process: the only place where finished pictures are decoded."""

@@ -1,0 +1,20 @@
+"""``python -P -m workers.imaging``: merges pieces and makes previews, over the pipes of its worker."""
+
+from __future__ import annotations
+
+import sys
+
+from workers.child import attach, serve
+
+if __name__ == "__main__":
+    link = attach()  # before the libraries below can print anything
+
+    import OpenEXR
+    import PIL
+
+    from workers.imaging.merge import merge_frame
+    from workers.imaging.preview import shrink
+    from workers.protocol import MergeFrame, Ready, Shrink
+
+    ready = Ready(program="imaging", version=f"OpenEXR {OpenEXR.__version__}, Pillow {PIL.__version__}")
+    sys.exit(serve(link, ready, {MergeFrame: merge_frame, Shrink: shrink}))
