@@ -1,0 +1,63 @@
+"""The seam: what the dispatcher needs of a cluster.
+
+`farm.cluster.rays.RayCluster` is the real one, `farm.cluster.local.LocalCluster` keeps its workers
+in this process; both pass the same contract tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from farm.domain.work import Order, Report, WorkerInfo
+
+
+class WorkerGone(Exception):
+    """The worker is dead or out of reach; what it was doing is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for one worker: a GPU of a node, or a share of its CPU."""
+
+    worker_id: str
+    node_id: str
+    gpu: bool
+    threads: int  # of the CPU; 0: all
+
+
+class WorkerHandle(Protocol):
+    """A live worker. Every method raises `WorkerGone` once it is not."""
+
+    async def info(self) -> WorkerInfo: ...
+
+    async def attempts(self) -> tuple[str, ...]:
+        """What it runs, or has not been told to forget."""
+        ...
+
+    async def start(self, order: Order) -> None:
+        """Begin; raises ValueError where it is busy."""
+        ...
+
+    async def cancel(self, attempt_id: str) -> None: ...
+
+    async def reports(self, after: int, wait: float) -> list[Report]:
+        """Reports numbered above ``after``, waiting up to ``wait`` seconds for the first.
+
+        Forgets those up to ``after``: they were committed.
+        """
+        ...
+
+    async def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+class Cluster(Protocol):
+    async def slots(self) -> list[Slot]:
+        """Where workers should be, on the nodes that live now. Raises OSError where the cluster is away."""
+        ...
+
+    async def worker(self, slot: Slot) -> WorkerHandle:
+        """The worker at ``slot``: the one that is there, else a new one. Raises `WorkerGone`."""
+        ...

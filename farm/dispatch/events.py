@@ -1,0 +1,62 @@
+"""What the core is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from farm.domain.work import Failure, Progress, Result, WorkerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    """A user wants a job to stop."""
+
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerJoined:
+    """A worker was started or found again; ``attempts`` is what it runs or has not reported yet."""
+
+    info: WorkerInfo
+    attempts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLost:
+    """A worker died, or its node is gone."""
+
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMet:
+    """After a restart: every worker that lives has joined. Those that did not are lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLost:
+    """An order did not reach its worker."""
+
+    attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    attempt_id: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    attempt_id: str
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    attempt_id: str
+    failure: Failure
+
+
+type Event = CancelAsked | WorkerJoined | WorkerLost | FleetMet | OrderLost | Progressed | Succeeded | Failed

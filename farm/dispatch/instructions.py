@@ -1,0 +1,154 @@
+"""What the core wants done: records for the database, then effects on the world.
+
+The loop writes all records of a step in one transaction and carries out the effects only after its
+commit. An effect that is lost with the process is made good after a restart: an order that was
+never sent is found missing on its worker, and its attempt is retried for free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from farm.domain.plan import Plan
+from farm.domain.scene import SceneReport
+from farm.domain.states import AttemptState, JobState, TaskState
+from farm.domain.task import TaskKey
+from farm.domain.work import Failure, Order, Progress, RenderClass, Result, WorkerInfo
+
+# --- records -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JobChanged:
+    job_id: str
+    state: JobState
+    error: str = ""
+    cure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlanned:
+    job_id: str
+    report: SceneReport
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class FrameOpened:
+    """The next frame of the plan gets rows: its own, and one for each of ``tasks``."""
+
+    job_id: str
+    frame: int
+    opened: int  # frames opened so far, this one included
+
+
+@dataclass(frozen=True, slots=True)
+class FrameChanged:
+    """`seconds` is given with the end of the frame."""
+
+    job_id: str
+    frame: int
+    state: TaskState
+    finishing: bool = False
+    seconds: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSettled:
+    """From now on, pieces of this frame come from this render class only."""
+
+    job_id: str
+    frame: int
+    render_class: RenderClass
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOpened:
+    key: TaskKey
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChanged:
+    key: TaskKey
+    state: TaskState
+    failures: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    attempt_id: str
+    key: TaskKey
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptProgressed:
+    attempt_id: str
+    key: TaskKey
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """With a result, its files are committed as outputs."""
+
+    attempt_id: str
+    key: TaskKey
+    worker_id: str
+    state: AttemptState
+    result: Result | None = None
+    failure: Failure | None = None
+    retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PiecesDropped:
+    """A frame's pieces are not needed any more: their rows go, and after the commit their bytes."""
+
+    job_id: str
+    frame: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerChanged:
+    """`info` None: the worker is gone."""
+
+    worker_id: str
+    info: WorkerInfo | None
+    attempt_id: str | None = None
+
+
+type Record = (
+    JobChanged
+    | JobPlanned
+    | FrameOpened
+    | FrameChanged
+    | ClassSettled
+    | TaskOpened
+    | TaskChanged
+    | AttemptStarted
+    | AttemptProgressed
+    | AttemptEnded
+    | PiecesDropped
+    | WorkerChanged
+)
+
+# --- effects -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SendOrder:
+    worker_id: str
+    order: Order
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAttempt:
+    worker_id: str
+    attempt_id: str
+
+
+type Effect = SendOrder | CancelAttempt
+type Instruction = Record | Effect

@@ -1,0 +1,84 @@
+"""What the core keeps in memory of jobs that have not ended: only what is open, never a whole job.
+
+Everything here can be read back from the database (`farm.dispatch.recovery`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from farm.domain.job import RenderSettings
+from farm.domain.plan import Plan
+from farm.domain.scene import SceneManifest, SceneReport
+from farm.domain.states import JobState, TaskState
+from farm.domain.task import TaskKey
+from farm.domain.work import PieceRef, RenderClass, WorkerInfo
+
+
+@dataclass(slots=True)
+class Task:
+    """An open task. At most one attempt runs; `attempt` is its id."""
+
+    key: TaskKey
+    state: TaskState = TaskState.WAITING
+    failures: int = 0  # tries that count against it
+    losses: int = 0  # workers that died under it
+    stalls: int = 0  # tries that waited for storage in vain; forgotten with the process
+    not_before: float = 0.0  # retry later, seconds since the epoch
+    attempt: str | None = None
+    failed_on: set[str] = field(default_factory=set)
+    story: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Frame:
+    """An open frame."""
+
+    number: int
+    state: TaskState = TaskState.WAITING
+    pieces: dict[int, PieceRef] = field(default_factory=dict)
+    render_class: RenderClass | None = None
+    seconds: float = 0.0  # of its committed attempts
+
+
+@dataclass(slots=True)
+class Job:
+    """A job that has not ended. `opened`, `done` and `failed` count frames."""
+
+    id: str
+    created: float
+    scene_id: str
+    manifest: SceneManifest
+    settings: RenderSettings
+    state: JobState = JobState.WAITING
+    report: SceneReport | None = None
+    plan: Plan | None = None
+    opened: int = 0
+    done: int = 0
+    failed: int = 0
+    first_error: str = ""
+    frames: dict[int, Frame] = field(default_factory=dict)
+    tasks: dict[TaskKey, Task] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Attempt:
+    id: str
+    key: TaskKey
+    worker_id: str
+
+
+@dataclass(slots=True)
+class Worker:
+    """A live worker. Busy until it reports the end of `attempt`, also of one that was cancelled."""
+
+    info: WorkerInfo
+    attempt: str | None = None
+    scene_id: str | None = None  # loaded in its render process
+
+
+@dataclass(slots=True)
+class State:
+    jobs: dict[str, Job] = field(default_factory=dict)
+    workers: dict[str, Worker] = field(default_factory=dict)
+    attempts: dict[str, Attempt] = field(default_factory=dict)  # running
