@@ -82,10 +82,10 @@ def read_pixels(path: str | Path, picture: Picture) -> list[dict[str, Array]]:
     """The channels of each part of ``path``, whose headers are ``picture``; raises `Unreadable`."""
     with _opened(path, header_only=False) as file:
         # OpenEXR leaves out a part that it cannot decode, with no more than a printed warning.
-        read = [part.name() for part in file.parts]
-        for part in picture.parts:
-            if part.name not in read:
-                raise Unreadable(f"the pixels of “{part.name or 'its only part'}” are damaged or cut short")
+        names, read = [part.name for part in picture.parts], [part.name() for part in file.parts]
+        if names != read:
+            lost = ", ".join(f"“{name}”" for name in names if name and name not in read)
+            raise Unreadable(f"pixels are damaged or cut short{lost and f' in {lost}'}")
         return [{name: channel.pixels for name, channel in part.channels.items()} for part in file.parts]
 
 
