@@ -109,7 +109,9 @@ def serve(link: Link, ready: Ready, handlers: Mapping[type[Any], Handler]) -> in
     traceback goes to the log, and the parent hears of an internal failure. `peak_memory` is filled in.
     """
     link.send(ready)
-    threading.Thread(target=_beat, args=(link,), name="beat", daemon=True).start()
+    ended = threading.Event()
+    beats = threading.Thread(target=_beat, args=(link, ended), name="beat", daemon=True)
+    beats.start()
     try:
         for request in link.requests():
             link.send(_answer(request, link, handlers))
@@ -118,6 +120,9 @@ def serve(link: Link, ready: Ready, handlers: Mapping[type[Any], Handler]) -> in
             Failed("internal", f"The {ready.program} process was sent something that it cannot read: {fault}")
         )
         return 2
+    finally:
+        ended.set()
+        beats.join()
     return 0
 
 
@@ -177,9 +182,9 @@ def _end_if_orphaned() -> None:
         os._exit(ORPHANED)
 
 
-def _beat(link: Link) -> None:
-    pause = threading.Event()
+def _beat(link: Link, ended: threading.Event) -> None:
     while True:
         link.send(Beat(peak_memory()))
-        pause.wait(BEAT_SECONDS)
+        if ended.wait(BEAT_SECONDS):
+            return
         _end_if_orphaned()

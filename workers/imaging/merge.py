@@ -160,8 +160,7 @@ def _check_finite(parts: Sequence[Part], pixels: Sequence[dict[str, Array]], nam
         if count:
             raise Refusal(
                 "bad-result",
-                f"{name} has {count} pixel{'s' if count > 1 else ''} in “{title}” that are not numbers "
-                "or are infinite.",
+                f"{name} has {count} pixel{'s' if count > 1 else ''} without a finite value in “{title}”.",
                 "Look in the scene for a material, a light or a texture with values that overflow.",
             )
 
