@@ -1,0 +1,103 @@
+"""Watching a job to its end, and fetching its frames as they finish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from farm.cli.collect import Collector, Delivered
+from farm.cli.progress import Display
+from farm.cli.speaker import Speaker
+from farm.cli.tally import Tally
+from farm.cli.words import duration
+from farm.client.client import FarmClient
+from farm.domain.errors import BadInput, Conflict, TesseraError
+from farm.domain.events import EventKind
+from farm.domain.states import JobState, TaskState
+from farm.domain.views import FrameView, JobView
+
+_MANY_FAILED = 5
+_JOB_EVENTS = frozenset({EventKind.JOB_STATE.value, EventKind.JOB_PLANNED.value})
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A job as it stands, and what was fetched of it so far."""
+
+    job: JobView
+    delivered: dict[int, Delivered] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)  # frame: why
+
+    def frames(self) -> list[dict[str, object]]:
+        """For --json, in ascending order."""
+        return [self.delivered[frame].as_json() for frame in sorted(self.delivered)]
+
+    def problem(self) -> TesseraError | None:
+        """What keeps this from being a success."""
+        job = self.job
+        if job.state is JobState.CANCELLED:
+            return Conflict(f"Job {job.id} was cancelled.", f"Finished frames stay: farm fetch {job.id}")
+        if job.state is JobState.FAILED:
+            told = [f"Frame {frame}: {why}" for frame, why in sorted(self.failed.items()) if why]
+            more = f" And {len(told) - _MANY_FAILED} more." if len(told) > _MANY_FAILED else ""
+            what = job.error or " ".join(told[:_MANY_FAILED]) + more or f"Job {job.id} failed."
+            return BadInput(what, job.cure or f"See what happened with: farm show {job.id}")
+        return self.in_the_way()
+
+    def in_the_way(self) -> TesseraError | None:
+        """The error for files that were there already and stayed."""
+        kept = [path for one in self.delivered.values() for path in one.kept]
+        if not kept:
+            return None
+        more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        return Conflict(
+            f"“{kept[0]}”{more} was there already and stayed as it is.",
+            f"Bring the frames elsewhere: farm fetch {self.job.id} --out OTHER, or add --overwrite.",
+        )
+
+
+class Follower:
+    """Follows one job. `outcome` is right at any moment, also after an interrupt."""
+
+    def __init__(
+        self, client: FarmClient, job: JobView, speaker: Speaker, collector: Collector | None = None
+    ) -> None:
+        self._client, self._speaker, self._collector = client, speaker, collector
+        self.outcome = Outcome(job)
+
+    def to_the_end(self, display: Display) -> Outcome:
+        """Show the job and fetch its frames until it has ended; raises `TesseraError`."""
+        tally = Tally(self.outcome.job)
+        display.show(tally)
+        for events in self._client.follow(self.outcome.job.id):
+            finished = [frame for event in events if (frame := tally.take(event)) is not None]
+            for frame in finished:
+                self._done(self._client.frame(self.outcome.job.id, frame))
+            if finished or not events or any(event.kind in _JOB_EVENTS for event in events):
+                self._look(tally)
+            display.show(tally)
+        self._look(tally)
+        self.catch_up()
+        return self.outcome
+
+    def catch_up(self) -> None:
+        """Fetch finished frames that no event told of, and take down the failed ones."""
+        for frame in self._client.frames(self.outcome.job.id):
+            self._done(frame)
+
+    def _look(self, tally: Tally) -> None:
+        self.outcome.job = tally.job = self._client.job(tally.job.id)
+
+    def _done(self, frame: FrameView) -> None:
+        if frame.state is TaskState.FAILED:
+            self.outcome.failed[frame.frame] = frame.error
+        if frame.state is not TaskState.DONE or frame.frame in self.outcome.delivered:
+            return
+        got = Delivered(frame.frame, frame.seconds)
+        if self._collector is not None:
+            got = self._collector.fetch(frame)
+        self.outcome.delivered[frame.frame] = got
+        took = "" if frame.seconds is None else f" in {duration(frame.seconds)}"
+        names = ", ".join(str(output["path"]) for output in got.outputs)
+        self._speaker.say(f"Frame {frame.frame} done{took}" + (f": {names}" if names else ""))
+        for path in got.kept:
+            self._speaker.note(f"“{path}” is there already and was left as it is.")

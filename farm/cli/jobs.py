@@ -1,0 +1,127 @@
+"""`farm jobs` and `farm show`: look at the farm's jobs."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from farm.cli.connect import reached
+from farm.cli.options import AsJson, FarmUrl, JobId
+from farm.cli.speaker import Speaker, clean
+from farm.cli.words import duration, number
+from farm.domain.states import JOB_ENDED
+from farm.domain.views import AttemptView, JobView
+
+_ATTEMPTS_SHOWN = 10
+
+Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many, the newest first.")]
+
+
+def jobs(limit: Limit = 20, as_json: AsJson = False, farm: FarmUrl = None) -> None:
+    """List the farm's jobs, the newest first.
+
+    \b
+    Example:
+      farm jobs --limit 5
+
+    With --json: jobs, a list of what the API answers for each.
+    """
+    speaker = Speaker(as_json)
+    with reached(farm) as client:
+        found = client.jobs(limit)
+    if as_json:
+        speaker.give({"jobs": [job.model_dump(mode="json") for job in found]})
+    elif not found:
+        speaker.say("There are no jobs yet. Send a scene with: farm render SCENE.blend")
+    else:
+        speaker.draw(_table(found, time.time()))
+
+
+def _table(found: list[JobView], now: float) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("job", no_wrap=True)
+    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=24)
+    table.add_column("state", no_wrap=True)
+    table.add_column("frames", justify="right", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    for job in found:
+        count = f"{job.frames.done}/{job.frames.total}" if job.frames.total else "–"
+        row = (job.id, clean(job.name), _state(job), count, _time(job, now))
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _state(job: JobView) -> str:
+    failed = f", {job.frames.failed} failed" if job.frames.failed else ""
+    return ("cancelling" if job.cancelling else job.state.value) + failed
+
+
+def _time(job: JobView, now: float) -> str:
+    if job.seconds_left is not None:
+        return f"{duration(job.seconds_left)} left"
+    if job.ended is not None:
+        return f"took {duration(job.ended - (job.started or job.created))}"
+    return f"for {duration(max(0.0, now - job.created))}"
+
+
+def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
+    """Show one job: its state, its plan, and the attempts that failed, each with its cure.
+
+    \b
+    Example:
+      farm show k3m9x2ab
+
+    With --json: what the API answers for the job, and failed_attempts.
+    """
+    speaker = Speaker(as_json)
+    with reached(farm) as client:
+        job = client.job(job_id)
+        failed = client.attempts(job_id, failed=True)
+    if as_json:
+        speaker.give(
+            job.model_dump(mode="json") | {"failed_attempts": [one.model_dump(mode="json") for one in failed]}
+        )
+        return
+    for name, value in _facts(job):
+        speaker.say(f"{name:<9}{value}")
+    for finding in job.report.findings if job.report else ():
+        speaker.say(f"{finding.weight.value:<9}{finding.what} {finding.cure}")
+    if job.error:
+        speaker.say(f"{'error':<9}{job.error} {job.cure}")
+    _tell_attempts(speaker, failed)
+
+
+def _facts(job: JobView) -> list[tuple[str, str]]:
+    now = job.ended if job.ended is not None else time.time()
+    facts = [("job", f"{job.id}  {job.name}"), ("state", _state(job))]
+    if job.frames.total:
+        facts.append(
+            ("frames", f"{job.frames.done} of {job.frames.total} done, {job.frames.running} running")
+        )
+    if job.plan:
+        facts += [
+            ("range", f"{job.plan.frames} at {job.plan.size}"),
+            ("plan", job.plan.reason + ("" if job.plan.exact else " (not exact)")),
+        ]
+    if job.report:
+        report = job.report
+        facts.append(("scene", f"{report.scene}, {report.engine}, {number(report.samples, 'sample')}"))
+    if job.started is not None:
+        facts.append(("time", duration(max(0.0, now - job.started))))
+    if job.seconds_left is not None and job.state not in JOB_ENDED:
+        facts.append(("left", f"about {duration(job.seconds_left)}"))
+    return facts
+
+
+def _tell_attempts(speaker: Speaker, failed: list[AttemptView]) -> None:
+    for one in failed[-_ATTEMPTS_SHOWN:]:
+        speaker.say(f"{one.state.value:<9}{one.words} on {one.worker_id}: {one.what or 'no reason known.'}")
+        if one.cure:
+            speaker.say(f"{'':<9}{one.cure}")
+    if (more := len(failed) - _ATTEMPTS_SHOWN) > 0:
+        speaker.say(f"{'':<9}{number(more, 'earlier attempt')} failed too.")

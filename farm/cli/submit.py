@@ -1,0 +1,63 @@
+"""`farm submit`: as render, without waiting."""
+
+from __future__ import annotations
+
+from farm.assets.pack import pack
+from farm.cli.connect import reached
+from farm.cli.options import (
+    AsJson,
+    Camera,
+    DeviceName,
+    EngineName,
+    FarmUrl,
+    Frames,
+    KeepExr,
+    Samples,
+    Scale,
+    Scene,
+    SceneName,
+    Tiles,
+    render_settings,
+)
+from farm.cli.progress import Display
+from farm.cli.send import send
+from farm.cli.speaker import Speaker
+from farm.domain.job import Device, Engine
+
+
+def submit(
+    scene_file: Scene,
+    frames: Frames = None,
+    tiles: Tiles = "auto",
+    samples: Samples = None,
+    scale: Scale = None,
+    scene: SceneName = None,
+    camera: Camera = None,
+    device: DeviceName = Device.AUTO,
+    engine: EngineName = Engine.SCENE,
+    keep_exr: KeepExr = False,
+    as_json: AsJson = False,
+    farm: FarmUrl = None,
+) -> None:
+    """Send a scene to a running farm and print the job's id, without waiting for it.
+
+    Watch it with `farm watch`, and bring its frames with `farm fetch`.
+
+    \b
+    Examples:
+      farm submit shot.blend --frames 1-240
+      job=$(farm submit shot.blend); farm watch "$job"
+
+    With --json: job, state, scene (the hash that names the scene).
+    """
+    speaker = Speaker(as_json)
+    settings = render_settings(frames, tiles, samples, scale, scene, camera, device, engine, keep_exr)
+    packed = pack(scene_file)
+    speaker.warn(packed.warnings)
+    with reached(farm) as client:
+        with Display(speaker) as display:
+            spec = send(client, packed, scene_file, settings, display)
+        job = client.submit(spec)
+    if as_json:
+        speaker.give({"job": job.id, "state": job.state.value, "scene": job.scene_id})
+    speaker.say(job.id)

@@ -1,0 +1,158 @@
+"""The API of the farm that renders nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic import TypeAdapter, ValidationError
+
+from farm import __version__
+from farm.client.testing.farm import Call, FakeFarm
+from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError, Unavailable
+from farm.domain.events import EventKind
+from farm.domain.job import JobSpec
+from farm.domain.scene import Blob, SceneManifest
+from farm.domain.states import JOB_ENDED, JobState
+from farm.domain.views import BlobQuery, EventView, FarmView, JobView, SceneRef
+
+type Answer = tuple[int, str, bytes]  # status, media type, body
+
+
+class Api:
+    """Answers calls from a `FakeFarm`, as the web process does from the real one."""
+
+    def __init__(self, farm: FakeFarm) -> None:
+        self._farm = farm
+
+    def answer(self, call: Call) -> Answer:
+        """Status, media type and body for a call."""
+        self._farm.calls.append(call)
+        try:
+            if self._farm.away > 0:
+                self._farm.away -= 1
+                raise Unavailable("The database does not answer.", "Wait a moment.")
+            for method, pattern, handler in self._routes():
+                found = re.fullmatch(pattern, call.path)
+                if found and method == call.method:
+                    return handler(call, *map(unquote, found.groups()))
+            raise NotFound(f"There is nothing at {call.path}.")
+        except TesseraError as error:
+            return error.status, "application/problem+json", error.problem().model_dump_json().encode()
+        except ValidationError as error:
+            told = BadInput(str(error))
+            return told.status, "application/problem+json", told.problem().model_dump_json().encode()
+
+    def _routes(self) -> list[tuple[str, str, Callable[..., Answer]]]:
+        job = "/api/jobs/([^/]+)"
+        return [
+            ("GET", "/api/farm", lambda _: _json(FarmView(version=__version__, dispatcher="alive"))),
+            ("POST", "/api/blobs/missing", self._missing),
+            ("PUT", "/api/blobs/([^/]+)", self._put),
+            ("POST", "/api/scenes", self._register),
+            ("POST", "/api/jobs", self._submit),
+            ("GET", "/api/jobs", self._listed),
+            ("GET", job, lambda _, job_id: _json(self._found(job_id))),
+            ("POST", f"{job}/cancel", self._cancel),
+            ("GET", f"{job}/frames", self._frames),
+            ("GET", f"{job}/frames/(-?[0-9]+)", self._frame),
+            ("GET", f"{job}/attempts", lambda _, job_id: _json(self._farm.attempts.get(job_id, []))),
+            ("GET", "/api/outputs/([0-9]+)", self._output),
+            ("GET", "/api/events", self._after),
+        ]
+
+    def _found(self, job_id: str) -> JobView:
+        if job_id not in self._farm.jobs:
+            raise NotFound(f"There is no job {job_id} on this farm.", "farm jobs lists the jobs there are.")
+        return self._farm.jobs[job_id]
+
+    def _missing(self, call: Call) -> Answer:
+        asked = BlobQuery.model_validate_json(call.body)
+        return _json(BlobQuery(sha256=tuple(one for one in asked.sha256 if one not in self._farm.blobs)))
+
+    def _put(self, call: Call, sha256: str) -> Answer:
+        if hashlib.sha256(call.body).hexdigest() != sha256:
+            raise BadInput("The bytes are not those that were announced.", "Send them again.")
+        self._farm.blobs[sha256] = call.body
+        return _json(Blob(sha256=sha256, bytes=len(call.body)), 201)
+
+    def _register(self, call: Call) -> Answer:
+        manifest = SceneManifest.model_validate_json(call.body)
+        if any(blob.sha256 not in self._farm.blobs for blob in manifest.files.values()):
+            raise BadInput("Files of this scene are missing.", "Send them first.")
+        self._farm.scenes[manifest.scene_id] = manifest
+        return _json(SceneRef(scene_id=manifest.scene_id))
+
+    def _submit(self, call: Call) -> Answer:
+        spec = JobSpec.model_validate_json(call.body)
+        if spec.scene_id not in self._farm.scenes:
+            raise BadInput("The farm does not have this scene.", "Send the scene first.")
+        job = JobView(
+            id=f"job{len(self._farm.jobs) + 1}",
+            name=spec.name,
+            owner="local",
+            state=JobState.WAITING,
+            scene_id=spec.scene_id,
+            settings=spec.settings,
+            created=time.time(),
+        )
+        self._farm.jobs[job.id] = job
+        self._farm.tell(EventKind.JOB_STATE, job.id, state=job.state)
+        threading.Thread(target=self._farm.on_submit, args=(job.id,), daemon=True).start()
+        return _json(job, 201)
+
+    def _listed(self, call: Call) -> Answer:
+        found = list(reversed(self._farm.jobs.values()))
+        return _json(found[: int(call.query.get("limit", 100))])
+
+    def _cancel(self, call: Call, job_id: str) -> Answer:
+        del call
+        job = self._found(job_id)
+        if job.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} is {job.state} already.", "There is nothing left to cancel.")
+        self._farm.change(job_id, cancelling=True)
+        if self._farm.cancels:
+            self._farm.end(job_id, JobState.CANCELLED)
+        return _json(self._farm.jobs[job_id])
+
+    def _frames(self, call: Call, job_id: str) -> Answer:
+        self._found(job_id)
+        found = list(self._farm.frames.get(job_id, {}).values())
+        first = int(call.query.get("first", 0))
+        return _json(found[first : first + int(call.query.get("count", 200))])
+
+    def _frame(self, call: Call, job_id: str, frame: str) -> Answer:
+        del call
+        self._found(job_id)
+        if int(frame) not in self._farm.frames.get(job_id, {}):
+            raise NotFound(f"Job {job_id} has no frame {frame}.")
+        return _json(self._farm.frames[job_id][int(frame)])
+
+    def _output(self, call: Call, output_id: str) -> Answer:
+        del call
+        if int(output_id) not in self._farm.outputs:
+            raise NotFound(f"There is no output {output_id}.")
+        output, data = self._farm.outputs[int(output_id)]
+        if self._farm.damaged > 0:
+            self._farm.damaged -= 1
+            data = bytes([data[0] ^ 1]) + data[1:]
+        return 200, output.media_type, data
+
+    def _after(self, call: Call) -> Answer:
+        after, job_id = int(call.query.get("after", 0)), call.query.get("job")
+
+        def found() -> list[EventView]:
+            return [one for one in self._farm.events[after:] if job_id in (None, one.job_id)][:500]
+
+        with self._farm.news:
+            self._farm.news.wait_for(found, timeout=float(call.query.get("wait", 0)))
+            return _json(found())
+
+
+def _json(value: object, status: int = 200) -> Answer:
+    return status, "application/json", TypeAdapter(Any).dump_json(value)
