@@ -1,0 +1,167 @@
+"""A frame in pieces is the frame whole: bit for bit, in every pass and in the file that is delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import OpenEXR
+import pytest
+from PIL import Image
+
+from farm.domain.tiles import Box, Size, TileGrid
+from tests.integration.blender.driver import RenderProcess, look, read_exr, same_bits
+from workers.protocol import FinishFrame, RenderFrame, RenderTile
+
+Start = Callable[..., RenderProcess]
+Build = Callable[..., Path]
+FRAME = Size(161, 91)
+
+
+def tile(child: RenderProcess, box: Box, exr: Path, frame: int = 3, size: Size = FRAME, **rest: object) -> None:
+    border = box.border(size)
+    child.done(
+        RenderTile(
+            look=look(frame, **rest),
+            border=[border.min_x, border.max_x, border.min_y, border.max_y],
+            width=box.width,
+            height=box.height,
+            exr=str(exr),
+            preview=str(exr.with_suffix(".jpg")),
+        )
+    )
+
+
+def whole(child: RenderProcess, exr: Path, frame: int = 3, size: Size = FRAME) -> None:
+    tile(child, Box(0, 0, size.width, size.height), exr, frame, size)
+
+
+def direct(child: RenderProcess, folder: Path, frame: int = 3) -> list[str]:
+    return child.done(RenderFrame(look(frame), str(folder), str(folder.parent / "direct.jpg"))).outputs
+
+
+def finish(child: RenderProcess, merged: Path, folder: Path, frame: int = 3) -> list[str]:
+    preview = str(folder.parent / "finish.jpg")
+    return child.done(FinishFrame(look(frame), str(merged), str(folder), preview)).outputs
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image)
+
+
+def test_four_tiles_are_the_whole_frame_in_every_pass(start: Start, build: Build, tmp_path: Path) -> None:
+    child = start(build(samples=4, layers=2))
+    whole(child, tmp_path / "whole.exr")
+    expected = read_exr(tmp_path / "whole.exr")
+    assert {"ViewLayer.CryptoObject00.r", "ViewLayer.Position.X", "Layer 1.Mist.Z"} <= set(expected)
+    assembled = {name: np.zeros_like(channel) for name, channel in expected.items()}
+    grid = TileGrid(2, 2)
+    for index in range(len(grid)):
+        core = grid.tile(index, FRAME).core
+        tile(child, core, tmp_path / f"{index}.exr")
+        for name, channel in read_exr(tmp_path / f"{index}.exr").items():
+            assembled[name][core.y : core.y + core.height, core.x : core.x + core.width] = channel
+    assert same_bits(assembled, expected) == []
+    assert np.ptp(expected["ViewLayer.Combined.R"]) > 0.5
+
+
+@pytest.mark.parametrize("file_format", ["PNG", "OPEN_EXR", "OPEN_EXR_MULTILAYER"])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        {"denoise": True, "compositor": "glare"},
+        {"denoise": True, "compositor": "nested", "layers": 2, "samples": 16},
+        {"denoise": True},
+        {"compositor": "glare"},
+        {},
+    ],
+    ids=["denoise+glare", "nested group, 2 layers", "denoise", "glare", "plain"],
+)
+def test_a_finished_frame_is_the_direct_render(
+    start: Start, build: Build, tmp_path: Path, scene: dict[str, object], file_format: str
+) -> None:
+    path = build(file_format=file_format, **scene)
+    child = start(path)
+    outputs = direct(child, tmp_path / "direct")
+    whole(child, tmp_path / "merged.exr")
+    assert finish(start(path), tmp_path / "merged.exr", tmp_path / "finish") == outputs
+    for name in outputs:
+        first, second = tmp_path / "direct" / name, tmp_path / "finish" / name
+        if name.endswith(".png"):
+            assert np.array_equal(pixels(first), pixels(second))
+        else:
+            assert same_bits(read_exr(first), read_exr(second)) == []
+
+
+def test_a_finished_file_carries_cycles_metadata_and_the_cryptomatte_manifest(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    path = build(file_format="OPEN_EXR_MULTILAYER")
+    child = start(path)
+    outputs = direct(child, tmp_path / "direct")
+    whole(child, tmp_path / "merged.exr")
+    finish(child, tmp_path / "merged.exr", tmp_path / "finish")
+    volatile = {"Date", "RenderTime", "name", "channels", "chunkCount"}
+    headers = []
+    for folder in ("direct", "finish"):
+        with OpenEXR.File(str(tmp_path / folder / outputs[0]), header_only=True) as file:
+            texts = {k: v for k, v in file.parts[0].header.items() if isinstance(v, str)}
+        headers.append({k: v for k, v in texts.items() if k not in volatile and not k.endswith("_time")})
+    assert headers[1] == headers[0]
+    assert any("Suzanne.001" in text for text in headers[0].values())
+    assert headers[0]["cycles.ViewLayer.samples"] == "4"
+
+
+def test_sample_counts_that_are_no_power_of_two_are_denoised_within_a_few_millionths(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    path = build(denoise=True, samples=7, file_format="OPEN_EXR")
+    child = start(path)
+    (name,) = direct(child, tmp_path / "direct")
+    whole(child, tmp_path / "merged.exr")
+    finish(child, tmp_path / "merged.exr", tmp_path / "finish")
+    first, second = read_exr(tmp_path / "direct" / name), read_exr(tmp_path / "finish" / name)
+    for channel in first:
+        np.testing.assert_allclose(second[channel], first[channel], rtol=2e-4, atol=2e-5)
+
+
+def test_a_warm_process_renders_the_same_after_tiles_other_frames_and_other_looks(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    path = build(denoise=True, compositor="glare", file_format="OPEN_EXR_MULTILAYER")
+    (name,) = direct(start(path), tmp_path / "fresh")
+    child = start(path)
+    tile(child, Box(10, 20, 50, 30), tmp_path / "tile.exr")
+    tile(child, Box(0, 0, 20, 10), tmp_path / "small.exr", 5, Size(40, 22), percentage=25, samples=1)
+    child.failed(RenderFrame(look(3, camera="Nobody"), str(tmp_path / "x"), str(tmp_path / "x.jpg")))
+    direct(child, tmp_path / "other", frame=7)
+    whole(child, tmp_path / "merged.exr")
+    finish(child, tmp_path / "merged.exr", tmp_path / "finish")
+    assert direct(child, tmp_path / "warm") == [name]
+    fresh = read_exr(tmp_path / "fresh" / name)
+    assert same_bits(fresh, read_exr(tmp_path / "warm" / name)) == []
+    assert same_bits(fresh, read_exr(tmp_path / "finish" / name)) == []
+
+
+def test_a_piece_of_another_size_than_asked_is_refused(start: Start, build: Build, tmp_path: Path) -> None:
+    child = start(build())
+    failed = child.failed(
+        RenderTile(look(), [0.0, 0.5, 0.0, 1.0], 161, 91, str(tmp_path / "a.exr"), str(tmp_path / "a.jpg"))
+    )
+    assert failed.cause == "bad-result"
+    assert "80×91 pixels instead of 161×91" in failed.what
+    assert not (tmp_path / "a.exr").exists()
+
+
+def test_a_merged_frame_that_does_not_fit_is_refused(start: Start, build: Build, tmp_path: Path) -> None:
+    child = start(build())
+    tile(child, Box(0, 0, 80, 91), tmp_path / "half.exr")
+    (tmp_path / "cut.exr").write_bytes((tmp_path / "half.exr").read_bytes()[:3000])
+    (tmp_path / "text.exr").write_text("not a picture")
+    for name, words in (("half", "80×91"), ("cut", "fit"), ("text", "not a readable EXR")):
+        request = FinishFrame(look(), str(tmp_path / f"{name}.exr"), str(tmp_path / "o"), str(tmp_path / "p.jpg"))
+        failed = child.failed(request)
+        assert failed.cause == "bad-result", failed
+        assert words in failed.what

@@ -1,0 +1,129 @@
+"""Where Blender versions differ. Everything else in this room is written against one shape.
+
+- 5.0 made the compositor a node group of its own with an interface (``scene.compositing_node_group``);
+  up to 4.5 it is ``scene.node_tree`` with a Composite node.
+- 5.0 gave image settings a ``media_type`` that must be set before the format.
+- 5.0 gave File Output nodes ``directory``, ``file_name`` and ``file_output_items``; before, they had
+  ``base_path`` and slots.
+- 5.0 turned the Denoise node's options into sockets; before, they were properties.
+- 4.4 renamed the sequencer's ``sequences`` to ``strips``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+MULTILAYER = "OPEN_EXR_MULTILAYER"
+_MENU = {"NONE": "None", "FAST": "Fast", "ACCURATE": "Accurate", "BALANCED": "Balanced", "HIGH": "High"}
+
+
+def version() -> str:
+    """As ``5.2.3``."""
+    return ".".join(str(number) for number in bpy.app.version)
+
+
+def compositor(scene: Any) -> Any | None:
+    """The node tree that composites ``scene``, or None."""
+    if hasattr(scene, "compositing_node_group"):
+        return scene.compositing_node_group
+    return scene.node_tree if scene.use_nodes else None
+
+
+def compositor_trees() -> Iterator[Any]:
+    """Every compositor node tree of the file, nested groups too."""
+    for group in bpy.data.node_groups:
+        if group.bl_idname == "CompositorNodeTree":
+            yield group
+    for scene in bpy.data.scenes:
+        tree = getattr(scene, "node_tree", None)
+        if tree is not None:
+            yield tree
+
+
+def new_compositor(scene: Any) -> tuple[Any, Any]:
+    """Give ``scene`` an empty compositor; returns the tree and the input socket that is its result."""
+    if hasattr(scene, "compositing_node_group"):
+        tree = bpy.data.node_groups.new("Tessera", "CompositorNodeTree")
+        tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
+        scene.compositing_node_group = tree
+        return tree, tree.nodes.new("NodeGroupOutput").inputs[0]
+    scene.use_nodes = True
+    tree = scene.node_tree
+    tree.nodes.clear()
+    return tree, tree.nodes.new("CompositorNodeComposite").inputs["Image"]
+
+
+def new_multiply(tree: Any) -> tuple[Any, Any, Any]:
+    """A node that multiplies two colours in ``tree``: its two inputs and its output."""
+    if hasattr(bpy.types, "CompositorNodeMixRGB"):
+        node = tree.nodes.new("CompositorNodeMixRGB")
+        node.blend_type = "MULTIPLY"
+        return node.inputs[1], node.inputs[2], node.outputs[0]
+    node = tree.nodes.new("ShaderNodeMix")
+    node.data_type, node.blend_type = "RGBA", "MULTIPLY"
+    node.inputs["Factor"].default_value = 1.0
+    first, second = (socket for socket in node.inputs if socket.type == "RGBA")
+    return first, second, next(socket for socket in node.outputs if socket.type == "RGBA")
+
+
+def set_denoise(node: Any, prefilter: str, quality: str) -> None:
+    """Set a Denoise node to Cycles' own ``denoising_prefilter`` and ``denoising_quality``."""
+    if "Prefilter" in node.inputs:
+        node.inputs["HDR"].default_value = True
+        node.inputs["Prefilter"].default_value = _MENU[prefilter]
+        node.inputs["Quality"].default_value = _MENU[quality]
+        return
+    node.use_hdr, node.prefilter = True, prefilter
+    if hasattr(node, "quality"):
+        node.quality = quality
+
+
+def set_format(settings: Any, file_format: str) -> None:
+    """Set an ``ImageFormatSettings`` to ``file_format``, whatever it was before."""
+    if hasattr(settings, "media_type"):
+        settings.media_type = "MULTI_LAYER_IMAGE" if file_format == MULTILAYER else "IMAGE"
+    settings.file_format = file_format
+
+
+def file_output_directory(node: Any) -> str:
+    """The folder a File Output node writes to, as the file says it."""
+    return str(node.directory if hasattr(node, "directory") else node.base_path)
+
+
+def file_output_names(node: Any) -> list[tuple[Any, str]]:
+    """(owner, property) of every part of a file name that a File Output node appends to its folder."""
+    if hasattr(node, "directory"):
+        return [(node, "file_name"), *((item, "name") for item in node.file_output_items)]
+    return [(slot, "path") for slot in node.file_slots]
+
+
+def set_file_output_directory(node: Any, folder: str) -> None:
+    """Send a File Output node's files to ``folder``, an absolute path."""
+    if hasattr(node, "directory"):
+        node.directory = folder
+    elif node.format.file_format == MULTILAYER:
+        node.base_path = folder + _last_part(node.base_path)  # there the path is the file's own name
+    else:
+        node.base_path = folder
+
+
+def _last_part(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def cycles_passes(scene: Any, layer: Any) -> list[tuple[str, str, str]]:
+    """(name, channels, kind) of every pass that Cycles renders of ``layer``, by the add-on's own list."""
+    from cycles import engine  # type: ignore[import-not-found]  # there once bpy has its add-ons
+
+    return list(engine.list_render_passes(scene, layer))
+
+
+def strips(scene: Any) -> list[Any]:
+    """All strips of a scene's sequencer, those inside meta strips too."""
+    editor = scene.sequence_editor
+    if editor is None:
+        return []
+    return list(editor.strips_all if hasattr(editor, "strips_all") else editor.sequences_all)

@@ -1,0 +1,156 @@
+"""What an inspection finds wrong, blocking or worth knowing about a scene; each with its cure.
+
+A finding is plain JSON of ``farm.domain.scene.Finding``. Codes are stable: machines and tests read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from workers.inside_blender import compat, content
+
+Finding = dict[str, str]
+
+
+def finding(code: str, weight: str, what: str, cure: str = "") -> Finding:
+    """One finding; ``weight`` is error, warning or note."""
+    return {"code": code, "weight": weight, "what": what, "cure": cure}
+
+
+def general(scene: Any, engine: str) -> list[Finding]:
+    """Errors, warnings and notes about rendering ``scene``; ``engine`` is the request's."""
+    found = [*_engine(scene, engine), *_camera(scene), *_simulations(scene), *_scripts(), *_output(scene)]
+    version = tuple(bpy.data.version[:2])
+    if version > tuple(bpy.app.version[:2]):
+        found.append(
+            finding(
+                "newer-file",
+                "warning",
+                f"The file was saved by Blender {version[0]}.{version[1]}; it is read by {compat.version()}, "
+                "which may lose what is new.",
+                "Use a worker with the newer Blender, or save the file for this one.",
+            )
+        )
+    return found
+
+
+def _engine(scene: Any, engine: str) -> list[Finding]:
+    asked = scene.render.engine
+    if asked == "CYCLES" or not content.renders_3d(scene):
+        return []
+    if engine == "cycles":
+        return [finding("engine-forced", "note", f"The file asks for {asked}; it is rendered with Cycles.")]
+    return [
+        finding(
+            "engine-not-cycles",
+            "error",
+            f"The scene “{scene.name}” is set to render with {asked}, not Cycles.",
+            "Choose Cycles in the file, or submit with --engine cycles.",
+        )
+    ]
+
+
+def _camera(scene: Any) -> list[Finding]:
+    bound = any(marker.camera for marker in scene.timeline_markers)
+    if scene.camera or bound or not content.renders_3d(scene) or content.uses_sequencer(scene):
+        return []
+    return [
+        finding(
+            "no-camera",
+            "error",
+            f"The scene “{scene.name}” has no camera.",
+            "Add a camera to the scene, or name one with --camera.",
+        )
+    ]
+
+
+def _simulations(scene: Any) -> list[Finding]:
+    fluids, unbaked = [], []
+    for thing in scene.objects:
+        for modifier in thing.modifiers:
+            if modifier.type == "FLUID" and modifier.fluid_type == "DOMAIN":
+                fluids.append(thing.name)
+            elif _is_unbaked(modifier):
+                unbaked.append(thing.name)
+    world = scene.rigidbody_world
+    if world and world.collection and world.collection.objects and not world.point_cache.is_baked:
+        unbaked.append("the rigid body world")
+    found = []
+    if fluids:
+        found.append(
+            finding(
+                "fluid-domain",
+                "warning",
+                f"Fluid domains make this build of Blender abort: {names(fluids)}.",
+                "Remove the fluid, or replace it by its baked result as a volume or mesh cache.",
+            )
+        )
+    if unbaked:
+        found.append(
+            finding(
+                "unbaked-simulation",
+                "warning",
+                f"Simulations without a bake start anew on every worker: {names(unbaked)}.",
+                "Bake them in Blender and send the file with its bake.",
+            )
+        )
+    return found
+
+
+def _is_unbaked(modifier: Any) -> bool:
+    if not modifier.show_render:
+        return False
+    if modifier.type in ("CLOTH", "SOFT_BODY"):
+        return not modifier.point_cache.is_baked
+    if modifier.type == "PARTICLE_SYSTEM":
+        system = modifier.particle_system
+        settings = system.settings
+        moves = settings.type == "EMITTER" or system.use_hair_dynamics
+        return bool(moves and settings.physics_type in ("BOIDS", "FLUID") and not system.point_cache.is_baked)
+    if modifier.type == "NODES":
+        bakes = [bake for bake in getattr(modifier, "bakes", ()) if bake.bake_mode == "ANIMATION"]
+        return _simulates(modifier.node_group, set()) and not any(
+            getattr(bake, "data_blocks", None) is not None and bake.bake_target == "PACKED" for bake in bakes
+        )
+    return False
+
+
+def _simulates(tree: Any, seen: set[int]) -> bool:
+    if tree is None or tree.as_pointer() in seen:
+        return False
+    seen.add(tree.as_pointer())
+    return any(
+        node.bl_idname == "GeometryNodeSimulationInput"
+        or (node.bl_idname == "GeometryNodeGroup" and _simulates(node.node_tree, seen))
+        for node in tree.nodes
+    )
+
+
+def _scripts() -> list[Finding]:
+    if not bpy.app.autoexec_fail:
+        return []
+    return [
+        finding(
+            "scripts-blocked",
+            "warning",
+            f"The file wants to run Python, which the farm does not allow: {bpy.app.autoexec_fail_message}.",
+            "Bake what the scripts and drivers do, or use simple driver expressions.",
+        )
+    ]
+
+
+def _output(scene: Any) -> list[Finding]:
+    known = scene.render.image_settings.file_format
+    if known and not scene.render.is_movie_format:
+        return []
+    asked = f"a movie ({known})" if known else "a format that this Blender no longer has"
+    return [finding("png-instead", "note", f"The output is {asked}: frames are written as PNG.")]
+
+
+def names(items: list[str], most: int = 5) -> str:
+    """``“a”, “b” and 3 more``, in order, each once."""
+    unique = list(dict.fromkeys(items))
+    listed = ", ".join(f"“{item}”" for item in unique[:most])
+    return listed if len(unique) <= most else f"{listed} and {len(unique) - most} more"

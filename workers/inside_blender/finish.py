@@ -1,0 +1,59 @@
+"""Finishes a merged frame: denoise, then the scene's own compositor and output, by Blender's own code.
+
+The merged passes take the place of Cycles' (see `replay`); everything after the render is as in a
+direct one. The result is bit-identical to the uncut frame where the pieces are, and where the denoiser
+is exact (see `denoise`).
+"""
+
+from __future__ import annotations
+
+import time
+
+from workers.inside_blender import content, denoise, exr, look
+from workers.inside_blender.changes import Changes
+from workers.inside_blender.frame import save_frame
+from workers.inside_blender.problem import BAD_RESULT, Problem
+from workers.inside_blender.replay import Replay, register
+from workers.inside_blender.session import Session
+from workers.protocol import Count, Done, FinishFrame
+
+
+def finish_frame(session: Session, request: FinishFrame) -> Done:
+    """Carry out a `FinishFrame`; raises `Problem` (bad-result) where the merged file does not fit."""
+    header = exr.read(request.merged)
+    with Changes() as changes:
+        scene, device_name = look.apply(changes, request.look, session.scene)
+        _check(scene, header)
+        started = time.monotonic()
+        session.send(Count("compositing"))
+        Replay.denoised = denoise.denoise(scene, request.merged, header)
+        denoising = time.monotonic() - started
+        register()
+        Replay.merged, Replay.header = request.merged, header
+        Replay.error, Replay.replayed = None, []
+        changes.set(scene.render, "engine", Replay.bl_idname)
+        try:
+            done = save_frame(session, changes, scene, request, device_name)
+        except Problem as problem:
+            raise _told() or problem from problem
+        finally:
+            Replay.denoised = {}
+        told = _told()
+        if told:
+            raise told
+        done.seconds["render"] += denoising
+        if scene.cycles.use_denoising and scene.cycles.denoiser == "OPTIX":
+            done.notes.append("The frame was denoised with Open Image Denoise: OptiX has no compositor twin.")
+        return done
+
+
+def _told() -> Problem | None:
+    if Replay.error is None:
+        return None
+    return Problem(BAD_RESULT, f"The merged frame does not fit its scene: {Replay.error}.")
+
+
+def _check(scene: object, header: exr.Header) -> None:
+    for layer in content.rendering_layers(scene):
+        if not any(channel.startswith(f"{layer.name}.Combined.") for channel in header.channels):
+            raise Problem(BAD_RESULT, f"The merged frame has no view layer “{layer.name}”.")

@@ -1,0 +1,66 @@
+"""Renders a whole frame and saves it in place, as ``blender -f`` does, with every path kept inside."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from workers.inside_blender import content, devices, look, paths, picture
+from workers.inside_blender.changes import Changes
+from workers.inside_blender.problem import BAD_RESULT, Problem
+from workers.inside_blender.progress import Watch
+from workers.inside_blender.session import Session, peak_memory
+from workers.protocol import Count, Done, RenderFrame
+
+
+def render_frame(session: Session, request: RenderFrame) -> Done:
+    """Carry out a `RenderFrame`; raises `Problem`."""
+    with Changes() as changes:
+        scene, device_name = look.apply(changes, request.look, session.scene)
+        return save_frame(session, changes, scene, request, device_name)
+
+
+def save_frame(session: Session, changes: Changes, scene: Any, request: Any, device_name: str) -> Done:
+    """Render ``scene``, set up by `look.apply`, into ``request.out_dir``; for a frame and a finish alike."""
+    notes = _output_settings(changes, scene)
+    paths.map_outputs(changes, scene, request.out_dir)
+    before = paths.snapshot(request.out_dir)
+    doing = f"frame {request.look.frame}"
+    with Watch(session.send, picture.layer_names(scene), picture.view_count(scene)) as watch:
+        picture.render(scene, doing)
+    outputs = paths.written(request.out_dir, before)
+    if not outputs:
+        raise Problem(BAD_RESULT, f"Blender rendered {doing} but wrote no file.")
+    started = time.monotonic()
+    session.send(Count("saving"))
+    picture.save_preview(scene, request.preview)
+    if getattr(request, "exr", None):
+        picture.save_passes(scene, request.exr)
+    seconds: dict[str, float] = dict(watch.seconds)
+    seconds["save"] += time.monotonic() - started
+    _check(Path(request.out_dir), outputs, doing)
+    return Done(
+        outputs=outputs,
+        seconds=seconds,
+        device=devices.rendered_on(scene),
+        device_name=device_name,
+        notes=notes,
+        peak_memory=peak_memory(),
+    )
+
+
+def _output_settings(changes: Changes, scene: Any) -> list[str]:
+    """Make sure that a picture is written; returns notes about what had to change for it."""
+    note = picture.still_format(changes, scene)
+    notes = [note] if note else []
+    if not getattr(scene.render, "save_output", True) and not content.file_outputs(scene):
+        changes.set(scene.render, "save_output", True)
+        notes.append("The scene saves no output: its frames are written all the same.")
+    return notes
+
+
+def _check(out_dir: Path, outputs: list[str], doing: str) -> None:
+    empty = [name for name in outputs if (out_dir / name).stat().st_size == 0]
+    if empty:
+        raise Problem(BAD_RESULT, f"Blender wrote {doing} as an empty file: {empty[0]}.")

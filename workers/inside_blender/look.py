@@ -1,0 +1,100 @@
+"""Applies what a request says about the scene: which one, which camera, samples, size, device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from workers.inside_blender import content, devices
+from workers.inside_blender.changes import Changes
+from workers.inside_blender.problem import BAD_SCENE, Problem
+from workers.protocol import Look
+
+ENGINE = "CYCLES"
+
+
+def scene_named(name: str | None, default: str) -> Any:
+    """The scene asked for, or the file's active one; `Problem` (bad-scene) where there is none."""
+    found = bpy.data.scenes.get(name if name is not None else default)
+    if found is None:
+        there = ", ".join(f"“{scene.name}”" for scene in bpy.data.scenes)
+        raise Problem(
+            BAD_SCENE, f"The file has no scene “{name or default}”.", f"Choose one of those it has: {there}."
+        )
+    return found
+
+
+def camera_named(scene: Any, name: str) -> Any:
+    """The camera object asked for; `Problem` (bad-scene) where the scene has none of that name."""
+    found = scene.objects.get(name)
+    if found is None or found.type != "CAMERA":
+        there = ", ".join(f"“{thing.name}”" for thing in scene.objects if thing.type == "CAMERA")
+        raise Problem(
+            BAD_SCENE,
+            f"The scene “{scene.name}” has no camera “{name}”.",
+            f"Choose one of those it has: {there}." if there else "Add a camera to the scene.",
+        )
+    return found
+
+
+def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
+    """Set up the file as ``look`` asks until ``changes`` ends; returns the scene and the device's name.
+
+    Raises `Problem` for names the file does not have, an engine other than Cycles, a frame that
+    Blender cannot number, and a device that is not there.
+    """
+    scene = scene_named(look.scene, default_scene)
+    window = bpy.context.window
+    changes.set(window, "scene", scene)
+    render, cycles = scene.render, scene.cycles
+    if look.engine == "cycles":
+        changes.set(render, "engine", ENGINE)
+    if render.engine != ENGINE and content.renders_3d(scene):
+        raise Problem(
+            BAD_SCENE,
+            f"The scene “{scene.name}” is set to render with {render.engine}, not Cycles.",
+            "Choose Cycles in the file, or submit with --engine cycles.",
+        )
+    if look.camera is not None:
+        changes.set(scene, "camera", camera_named(scene, look.camera))
+        for marker in scene.timeline_markers:  # a marker would take the camera back on its frame
+            changes.set(marker, "camera", None)
+    if look.samples is not None:
+        changes.set(cycles, "samples", look.samples)
+        changes.set(cycles, "use_layer_samples", "IGNORE")
+    if look.percentage is not None:
+        changes.set(render, "resolution_percentage", look.percentage)
+    _frame(changes, scene, look.frame)
+    for other in bpy.data.scenes:  # scenes can render each other through strips and the compositor
+        _common(changes, other.render, look.threads)
+    return scene, devices.choose(changes, look.device)
+
+
+def _common(changes: Changes, render: Any, threads: int) -> None:
+    changes.set(render, "use_persistent_data", True)
+    changes.set(render, "use_overwrite", True)
+    changes.set(render, "use_placeholder", False)
+    changes.set_if_there(render, "compositor_device", "CPU")  # a headless machine has no GL to composite on
+    changes.set_if_there(render, "compositor_denoise_device", "CPU")
+    if threads:
+        changes.set(render, "threads_mode", "FIXED")
+        changes.set(render, "threads", threads)
+
+
+def _frame(changes: Changes, scene: Any, frame: int) -> None:
+    """One frame to animate: only an animation numbers files as Blender's command line does."""
+    changes.undo(_range, scene, scene.frame_start, scene.frame_end)  # setting one can move the other
+    changes.set(scene, "frame_step", 1)
+    _range(scene, frame, frame)
+    if (scene.frame_start, scene.frame_end) != (frame, frame):
+        raise Problem(
+            BAD_SCENE,
+            f"Blender cannot render frame {frame}: its frames start at 0.",
+            "Move the animation to frames from 0 on.",
+        )
+
+
+def _range(scene: Any, start: int, end: int) -> None:
+    scene.frame_start = start
+    scene.frame_end = end

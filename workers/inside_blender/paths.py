@@ -1,0 +1,101 @@
+"""Maps every path that a file would write to into one folder, whatever the file says.
+
+A file may point outside (``//../../renders``, ``E:\\out``, ``/tmp``): only the last component of a
+path is kept. Folders that differ in the file stay different, and a File Output node that writes beside
+the frames still does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from workers.inside_blender import compat
+from workers.inside_blender.changes import Changes
+
+# Blender's path templates that stand for whole folders: they have no place inside a folder.
+_FOLDER_VARIABLES = re.compile(r"\{blend_dir(_lib)?(:[^}]*)?\}")
+
+
+def parts(path: str) -> list[str]:
+    """Components of ``path`` as Windows or POSIX would split it, without those that leave a folder.
+
+    A last component that is empty stays: ``renders/`` gives ``["renders", ""]``.
+    """
+    split = re.split(r"[/\\]", _FOLDER_VARIABLES.sub("", path))
+    inner = [part for part in split[:-1] if part not in ("", ".", "..") and not _is_drive(part)]
+    last = split[-1]
+    return [*inner, "" if last in (".", "..") or _is_drive(last) else last]
+
+
+def _is_drive(part: str) -> bool:
+    return re.fullmatch(r"[A-Za-z]:", part) is not None
+
+
+def output_name(path: str) -> str:
+    """The file's own base name: ``E:\\shots\\shot_####`` gives ``shot_####``, ``/tmp/`` gives ````."""
+    return parts(path)[-1]
+
+
+def _folder_of(path: str) -> str:
+    return "/".join(parts(path)[:-1])
+
+
+def map_outputs(changes: Changes, scene: Any, out_dir: str) -> None:
+    """Send everything that rendering ``scene`` writes under ``out_dir`` until ``changes`` ends."""
+    root = os.path.realpath(out_dir)
+    Path(root).mkdir(parents=True, exist_ok=True)
+    beside = _folder_of(scene.render.filepath)
+    for other in bpy.data.scenes:
+        changes.set_if_there(other.render, "use_render_cache", False)
+        changes.set(other.render, "filepath", f"{root}/{output_name(other.render.filepath)}")
+    folders: dict[str, str] = {beside: ""}
+    for tree in compat.compositor_trees():
+        for node in tree.nodes:
+            if node.bl_idname == "CompositorNodeOutputFile":
+                _map_node(changes, node, root, folders)
+
+
+def _map_node(changes: Changes, node: Any, root: str, folders: dict[str, str]) -> None:
+    directory = compat.file_output_directory(node)
+    multilayer_name = not hasattr(node, "directory") and node.format.file_format == compat.MULTILAYER
+    source = _folder_of(directory if multilayer_name else directory.rstrip("/\\") + "/")
+    if source not in folders:
+        name = source.rpartition("/")[2] or "file_output"
+        taken = set(folders.values())
+        folders[source] = next(
+            free for free in (name, *(f"{name}_{n}" for n in range(2, 10_000))) if free not in taken
+        )
+    folder = f"{root}/{folders[source]}/" if folders[source] else f"{root}/"
+    changes.undo(_restore_directory, node, directory)
+    compat.set_file_output_directory(node, folder)
+    for owner, name in compat.file_output_names(node):
+        changes.set(owner, name, "/".join(parts(getattr(owner, name))))
+
+
+def _restore_directory(node: Any, directory: str) -> None:
+    if hasattr(node, "directory"):
+        node.directory = directory
+    else:
+        node.base_path = directory
+
+
+def written(out_dir: str, before: dict[str, int]) -> list[str]:
+    """Files under ``out_dir`` that are new or changed since ``before`` (a `snapshot`), POSIX, sorted."""
+    return sorted(name for name, stamp in snapshot(out_dir).items() if before.get(name) != stamp)
+
+
+def snapshot(out_dir: str) -> dict[str, int]:
+    """Modification times (ns) of the regular files under ``out_dir``; links are not followed."""
+    root = Path(out_dir)
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                found[path.relative_to(root).as_posix()] = path.stat().st_mtime_ns
+    return found

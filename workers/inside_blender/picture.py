@@ -1,0 +1,96 @@
+"""Runs Blender's render and saves what it made: outputs, preview, passes."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from workers.inside_blender import compat, content
+from workers.inside_blender.changes import Changes
+from workers.inside_blender.problem import BAD_RESULT, Problem, from_blender
+
+PREVIEW_QUALITY = 90
+#: Lossless, and the fastest to write of those that are as small. (Measured; see `tile`.)
+PIECE_CODEC = "ZIP"
+
+
+def render(scene: Any, doing: str) -> None:
+    """Render the one frame that `look.apply` set up, as ``blender -f`` does: saved, numbered.
+
+    Raises `Problem` in place of the operator's error.
+    """
+    try:
+        state = bpy.ops.render.render(animation=True, scene=scene.name)
+    except RuntimeError as error:
+        raise from_blender(error, doing) from error
+    if "FINISHED" not in state:
+        raise Problem(BAD_RESULT, f"Blender ended {doing} without finishing it: {state}.")
+
+
+def still_format(changes: Changes, scene: Any) -> str | None:
+    """Fall back to PNG where the scene's format cannot hold a frame; returns the note about it."""
+    settings = scene.render.image_settings
+    was = settings.file_format
+    if was and not scene.render.is_movie_format:
+        return None
+    changes.lend_format(settings)
+    compat.set_format(settings, "PNG")
+    settings.color_depth = "8"
+    settings.color_mode = "RGBA" if scene.render.film_transparent else "RGB"
+    asked = f"a movie ({was})" if was else "a format that this Blender no longer has"
+    return f"The scene's output is {asked}: its frames are written as PNG."
+
+
+def save_preview(scene: Any, path: str) -> None:
+    """Save the last render as a JPEG through the scene's view transform."""
+    with Changes() as changes:
+        settings = changes.lend_format(scene.render.image_settings)
+        compat.set_format(settings, "JPEG")
+        settings.color_mode, settings.quality = "RGB", PREVIEW_QUALITY
+        if hasattr(settings, "color_management"):
+            settings.color_management = "FOLLOW_SCENE"
+        _save(scene, path)
+
+
+def save_passes(scene: Any, path: str) -> None:
+    """Save all passes of the last render, and its composite, as a 32-bit multilayer EXR."""
+    with Changes() as changes:
+        as_piece(changes.lend_format(scene.render.image_settings))
+        _save(scene, path)
+
+
+def as_piece(settings: Any) -> None:
+    """Set an ``ImageFormatSettings`` to 32-bit multilayer EXR, lossless, every view in one file."""
+    compat.set_format(settings, compat.MULTILAYER)
+    settings.color_depth, settings.exr_codec = "32", PIECE_CODEC
+    with contextlib.suppress(TypeError):  # not a choice in every version
+        settings.views_format = "MULTIVIEW"
+
+
+def _save(scene: Any, path: str) -> None:
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        bpy.data.images["Render Result"].save_render(path, scene=scene)
+    except (KeyError, RuntimeError) as error:
+        raise Problem(BAD_RESULT, f"The picture could not be saved as “{target.name}”: {error}.") from error
+    if not target.exists():  # a scene of several views: one file each, the first stands for all
+        views = sorted(target.parent.glob(f"{target.stem}*{target.suffix}"))
+        if not views:
+            raise Problem(BAD_RESULT, f"Blender wrote no “{target.name}”.")
+        views[0].replace(target)
+
+
+def layer_names(scene: Any) -> list[str]:
+    """View layers that Cycles will count, in their order; none where strips make the picture."""
+    if not content.renders_3d(scene):
+        return []
+    return [layer.name for layer in content.rendering_layers(scene)]
+
+
+def view_count(scene: Any) -> int:
+    """How many views each layer renders."""
+    return sum(view.use for view in scene.render.views) if scene.render.use_multiview else 1

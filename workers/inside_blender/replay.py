@@ -1,0 +1,84 @@
+"""A render engine that renders nothing: it puts a merged frame's passes where Cycles would have.
+
+With it, Blender composites, stamps and saves a merged frame by its own code, on the scene's own node
+tree: nested groups, Cryptomatte nodes, File Output nodes and multilayer files need no rewiring and
+come out as from a direct render. Scenes that the compositor takes from other Render Layers nodes render
+with their own engine.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import bpy
+import numpy as np
+
+from workers.inside_blender import compat, exr
+
+NOISY = "Noisy Image"
+#: Text attributes of an EXR that Cycles gave, and that files saved from the frame should carry too.
+_STAMPS = ("cycles.", "cryptomatte/")
+
+
+class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
+    """The engine. What it replays is set on the class, as Blender makes the instances."""
+
+    bl_idname = "TESSERA_REPLAY"
+    bl_label = "Tessera replay"
+    bl_use_postprocess = True
+
+    merged: ClassVar[str] = ""
+    header: ClassVar[exr.Header] = exr.Header()
+    denoised: ClassVar[dict[str, np.ndarray]] = {}
+    #: What went wrong inside a callback: Blender prints exceptions there and goes on.
+    error: ClassVar[Exception | None] = None
+    replayed: ClassVar[list[str]] = []
+
+    def update_render_passes(self, scene: Any = None, renderlayer: Any = None) -> None:
+        """Declare the passes that Cycles would: sockets and links of the node tree stay as they are."""
+        for name, channels, kind in compat.cycles_passes(scene, renderlayer):
+            self.register_pass(scene, renderlayer, name, len(channels), channels, kind)
+
+    def render(self, depsgraph: Any) -> None:
+        """Fill one view layer of the render result."""
+        cls = type(self)
+        name = depsgraph.view_layer_eval.name
+        try:
+            self._fill(name)
+            cls.replayed.append(name)
+        except Exception as error:  # noqa: BLE001 - told by `finish` after the render
+            cls.error = error
+            self.report({"ERROR"}, str(error))
+
+    def _fill(self, name: str) -> None:
+        header = self.header
+        if (self.resolution_x, self.resolution_y) != (header.width, header.height):
+            raise ValueError(
+                f"the merged frame is {header.width}×{header.height} pixels, the scene renders "
+                f"{self.resolution_x}×{self.resolution_y}"
+            )
+        result = self.begin_result(0, 0, header.width, header.height, layer=name)
+        result.load_from_file(self.merged)
+        for layer in result.layers:
+            if layer.name == name and name in self.denoised:
+                self._denoise(layer, self.denoised[name])
+        self.end_result(result)
+        whole = self.get_result()  # the metadata of a layer's own result is not taken over
+        for field, text in header.texts.items():
+            if field.startswith(_STAMPS):
+                whole.stamp_data_add_field(field, text)
+
+    def _denoise(self, layer: Any, pixels: np.ndarray) -> None:
+        passes = {there.name: there for there in layer.passes}
+        combined = passes["Combined"]
+        if NOISY in passes:
+            noisy = np.empty(pixels.size, dtype=np.float32)
+            combined.rect.foreach_get(noisy)
+            passes[NOISY].rect.foreach_set(noisy)
+        combined.rect.foreach_set(pixels)
+
+
+def register() -> None:
+    """Make the engine known to Blender; harmless when it is already."""
+    if not hasattr(bpy.types, Replay.__name__) and not Replay.is_registered:
+        bpy.utils.register_class(Replay)

@@ -1,0 +1,94 @@
+"""Inspects the open file: everything the head has to know to plan a job, as a ``SceneReport``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from workers.inside_blender import compat, content, cutting, findings, look, missing, paths
+from workers.inside_blender.changes import Changes
+from workers.inside_blender.findings import Finding, finding
+from workers.inside_blender.problem import Problem
+from workers.inside_blender.session import Session, peak_memory
+from workers.protocol import Done, Inspect
+
+
+def inspect(session: Session, request: Inspect) -> Done:
+    """Carry out an `Inspect`. What is wrong with the scene is in the report, never a failure."""
+    with Changes() as changes:
+        scene, wrong = _chosen(request, session.scene)
+        engine = "CYCLES" if request.engine == "cycles" else scene.render.engine
+        general = findings.general(scene, request.engine)
+        if request.camera is not None:
+            try:
+                changes.set(scene, "camera", look.camera_named(scene, request.camera))
+                general = [found for found in general if found["code"] != "no-camera"]
+            except Problem as problem:
+                wrong.append(finding("camera-unknown", "error", problem.what, problem.cure))
+        report = {
+            **_facts(scene, engine),
+            "findings": [*wrong, *general, *missing.missing_files()],
+            "load_seconds": session.load_seconds,
+        }
+        if request.camera is not None:
+            report["marker_cameras"] = {}
+        return Done(report=report, peak_memory=peak_memory())
+
+
+def _chosen(request: Inspect, default: str) -> tuple[Any, list[Finding]]:
+    """The scene asked for; the active one, with an error finding, where there is none of that name."""
+    try:
+        return look.scene_named(request.scene, default), []
+    except Problem as problem:
+        wrong = [finding("scene-unknown", "error", problem.what, problem.cure)]
+        return look.scene_named(None, default), wrong
+
+
+def _facts(scene: Any, engine: str) -> dict[str, Any]:
+    render, cycles = scene.render, scene.cycles
+    markers = {str(marker.frame): marker.camera.name for marker in scene.timeline_markers if marker.camera}
+    return {
+        "scene": scene.name,
+        "scenes": [other.name for other in bpy.data.scenes],
+        "camera": scene.camera.name if scene.camera else None,
+        "cameras": [thing.name for thing in scene.objects if thing.type == "CAMERA"],
+        "marker_cameras": markers,
+        "frame_start": scene.frame_start,
+        "frame_end": scene.frame_end,
+        "frame_step": scene.frame_step,
+        "fps": render.fps / render.fps_base,
+        "full_width": render.resolution_x,
+        "full_height": render.resolution_y,
+        "percentage": render.resolution_percentage,
+        "engine": engine,
+        "samples": cycles.samples,
+        "adaptive": cycles.use_adaptive_sampling,
+        "denoise": cycles.use_denoising,
+        "layers": [
+            {"name": layer.name, "passes": pass_names(scene, layer, engine)}
+            for layer in content.rendering_layers(scene)
+        ],
+        "views": [view.file_suffix for view in render.views if view.use] if render.use_multiview else [],
+        "file_format": render.image_settings.file_format,
+        "movie": render.is_movie_format,
+        "output_name": paths.output_name(render.filepath),
+        "compositor": content.composites(scene),
+        "file_output_nodes": len(content.file_outputs(scene)),
+        "sequencer": content.uses_sequencer(scene),
+        "blocks_cutting": cutting.blocks(scene, engine),
+        "breaks_exactness": cutting.inexact(scene),
+        "file_version": _dotted(bpy.data.version),
+        "blender": compat.version(),
+    }
+
+
+def pass_names(scene: Any, layer: Any, engine: str | None = "CYCLES") -> list[str]:
+    """The layer's passes as this Blender names them in files; another engine's are only its Combined."""
+    if engine != "CYCLES":
+        return ["Combined"]
+    return [name for name, _, _ in compat.cycles_passes(scene, layer)]
+
+
+def _dotted(version: Any) -> str:
+    return ".".join(str(number) for number in version)

@@ -1,0 +1,26 @@
+"""What the process knows between requests."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workers.protocol import Answer
+
+
+@dataclass
+class Session:
+    """The open file. ``send`` gives a message to the parent, from any thread."""
+
+    send: Callable[[Answer], None]
+    path: str = ""
+    scene: str = ""  # the file's active one
+    load_seconds: float = 0.0
+
+
+def peak_memory() -> int:
+    """The most memory this process has held, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
