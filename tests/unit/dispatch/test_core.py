@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import pytest
+
+from farm.dispatch import events as told
+from farm.domain.scene import Finding, Weight
+from farm.domain.states import AttemptState, JobState, TaskState
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Cause, Progress
+from tests.unit.dispatch.play import SSE, Play, report, worker
+
+
+@pytest.fixture
+def play() -> Play:
+    play = Play()
+    play.join(worker("w1"), worker("w2"))
+    return play
+
+
+def planned(play: Play, frames: str = "1-4", **settings: object) -> None:
+    play.submit(frames=frames, **({"tiles": "none"} | settings))
+    [inspect] = play.orders()
+    play.succeed(inspect)
+
+
+def test_a_job_is_inspected_rendered_frame_by_frame_and_done(play: Play) -> None:
+    play.submit(frames="1-4")
+    [inspect] = play.orders()
+    assert inspect.kind is TaskKind.INSPECT
+    play.succeed(inspect)
+    assert [order.task for order in play.orders()] == ["j1/1/whole", "j1/2/whole"]
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+    assert {n: play.frames["j1", n].state for n in range(1, 5)} == dict.fromkeys(range(1, 5), TaskState.DONE)
+    assert play.frames["j1", 1].seconds == 2.0
+
+
+def test_frames_without_a_worker_have_no_task_yet(play: Play) -> None:
+    planned(play, "1-1000000")
+    assert len(play.tasks) == 3  # the inspection and two frames
+
+
+def test_a_cut_frame_is_finished_when_all_its_tiles_are_committed(play: Play) -> None:
+    planned(play, "7", tiles="2x1")
+    left, right = play.orders(TaskKind.TILE)
+    play.succeed(right)
+    assert not play.orders(TaskKind.FINISH)
+    play.succeed(left)
+    [finish] = play.orders(TaskKind.FINISH)
+    assert [piece.tile for piece in finish.pieces] == [0, 1]
+    play.succeed(finish)
+    assert play.jobs["j1"].state is JobState.DONE
+    assert play.dropped == [7]
+    assert play.frames["j1", 7].seconds == 6.0
+
+
+def test_a_crash_costs_one_attempt_and_is_tried_on_another_worker(play: Play) -> None:
+    planned(play, "1")
+    [order] = play.orders()
+    first = play.where[order.attempt_id]
+    play.fail(order)
+    [again] = play.orders()
+    assert again.task == order.task
+    assert play.where[again.attempt_id] != first
+    play.succeed(again)
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_three_failures_are_the_frames_own_fault_and_the_others_go_on(play: Play) -> None:
+    planned(play, "1-3")
+    while play.sent:
+        order = play.orders()[0]
+        if order.task == "j1/2/whole":
+            play.fail(order)
+        else:
+            play.succeed(order)
+    assert play.frames["j1", 2].state is TaskState.FAILED
+    assert play.frames["j1", 2].error == "Blender crashed. (3 tries)"
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error == "1 of 3 frames failed. Frame 2: Blender crashed. (3 tries)"
+    assert len(play.failures) == 3
+
+
+def test_a_job_whose_first_frames_all_fail_is_stopped(play: Play) -> None:
+    planned(play, "1-1000")
+    while play.sent:
+        play.fail(play.orders()[0])
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error.startswith("The first 3 frames failed, so the others were not tried.")
+    assert len(play.failures) <= 12
+
+
+def test_a_bad_scene_stops_the_job_at_once(play: Play) -> None:
+    planned(play, "1-1000")
+    play.fail(play.orders()[0], Cause.BAD_SCENE, "The camera is gone at frame 1.")
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error == "The camera is gone at frame 1."
+    assert play.frames["j1", 1].state is TaskState.FAILED
+    assert play.frames["j1", 2].state is TaskState.CANCELLED
+    assert not play.sent
+
+
+def test_a_scene_with_errors_is_not_rendered(play: Play) -> None:
+    play.submit()
+    error = Finding(code="no-camera", weight=Weight.ERROR, what="It has no camera.", cure="Add one.")
+    play.succeed(play.orders()[0], report(findings=(error,)))
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert (play.jobs["j1"].error, play.jobs["j1"].cure) == ("It has no camera.", "Add one.")
+
+
+def test_a_grid_finer_than_the_picture_fails_the_job_with_a_sentence(play: Play) -> None:
+    planned(play, "1", tiles="1000x1")
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert "finer than the picture (640×360)" in play.jobs["j1"].error
+
+
+def test_losing_a_worker_is_free(play: Play) -> None:
+    planned(play, "1-2")
+    for name in ("w1", "w2", "w1", "w2"):
+        play.lose(name)
+        play.join(worker(name))
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+    assert {ended.state for ended in play.failures} == {AttemptState.LOST}
+
+
+def test_a_task_whose_workers_keep_dying_is_given_up() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1")
+    for _ in range(5):
+        assert play.sent
+        play.lose("w1")
+        play.join(worker("w1"))
+    assert play.jobs["j1"].state is JobState.FAILED
+
+
+def test_storage_away_is_waited_for_with_growing_delay_and_never_counts(play: Play) -> None:
+    planned(play, "1")
+    waits = []
+    for _ in range(8):
+        order = play.orders()[0]
+        play.fail(order, Cause.STORAGE, "Storage does not answer.")
+        assert not play.sent
+        start = play.now
+        while not play.sent:
+            play.now += 1.0
+            play.assign()
+        waits.append(play.now - start)
+    assert waits == [2, 4, 8, 16, 30, 30, 30, 30]
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_cancel_kills_what_runs_and_late_results_are_dropped(play: Play) -> None:
+    planned(play, "1-9")
+    running = play.orders()
+    play.tell(told.CancelAsked("j1"))
+    assert play.jobs["j1"].state is JobState.CANCELLED
+    assert sorted(play.cancelled) == sorted(order.attempt_id for order in running)
+    late = running[0]
+    play.succeed(late)
+    assert play.commits[TaskKey.parse(late.task)] == 0
+    assert play.frames["j1", 1].state is TaskState.CANCELLED
+
+
+def test_a_worker_stays_busy_until_a_cancelled_attempt_has_ended(play: Play) -> None:
+    planned(play, "1-9")
+    running = play.orders()
+    play.tell(told.CancelAsked("j1"))
+    play.submit("j2", frames="1")
+    assert not play.sent
+    play.fail(running[0], Cause.CANCELLED)
+    assert [order.task for order in play.orders()] == ["j2/inspect"]
+
+
+def test_a_result_that_comes_twice_counts_once(play: Play) -> None:
+    planned(play, "1-2")
+    order = play.orders()[0]
+    play.succeed(order)
+    play.succeed(order)
+    play.finish_all()
+    assert play.commits[TaskKey.parse(order.task)] == 1
+
+
+def test_tiles_of_a_frame_come_from_one_render_class() -> None:
+    play = Play()
+    play.join(worker("w1"), worker("w2", render_class=SSE))
+    planned(play, "1", tiles="2x1")
+    [first] = play.orders(TaskKind.TILE)
+    assert play.where[first.attempt_id] == "w1"
+    play.succeed(first)
+    [second] = play.orders(TaskKind.TILE)
+    assert play.where[second.attempt_id] == "w1"
+
+
+def test_a_piece_of_another_render_class_is_refused(play: Play) -> None:
+    planned(play, "1", tiles="2x1")
+    left, _ = play.orders(TaskKind.TILE)
+    play.succeed(left, render_class=SSE)
+    assert play.failures[-1].failure is not None
+    assert play.failures[-1].failure.cause is Cause.WRONG_CLASS
+
+
+def test_a_result_without_its_picture_is_refused(play: Play) -> None:
+    planned(play, "1")
+    play.succeed(play.orders()[0], files=())
+    assert play.failures[-1].failure is not None
+    assert play.failures[-1].failure.cause is Cause.BAD_RESULT
+
+
+def test_a_gpu_that_nobody_has_fails_the_job_and_never_falls_back(play: Play) -> None:
+    planned(play, "1", device="optix")
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error == "No worker of this farm has a GPU for OptiX."
+
+
+def test_a_gpu_job_goes_only_to_workers_that_have_it() -> None:
+    play = Play()
+    play.join(worker("w1"), worker("w2", device="OPTIX"))
+    planned(play, "1-3", device="optix")
+    assert {play.where[order.attempt_id] for order in play.orders()} == {"w2"}
+
+
+def test_jobs_are_served_in_the_order_of_their_submission(play: Play) -> None:
+    planned(play, "1-3")
+    play.now += 1
+    play.submit("j2", frames="1")
+    play.succeed(play.orders()[0])
+    assert [order.task for order in play.orders()] == ["j1/2/whole", "j1/3/whole"]
+    play.succeed(play.orders()[0])
+    assert "j2/inspect" in [order.task for order in play.orders()]
+
+
+def test_an_attempt_that_its_worker_has_forgotten_is_retried(play: Play) -> None:
+    planned(play, "1")
+    [order] = play.orders()
+    name = play.where[order.attempt_id]
+    play.sent.clear()
+    play.tell(told.WorkerJoined(worker(name), ()))
+    [again] = play.orders()
+    assert again.task == order.task
+    assert again.attempt_id != order.attempt_id
+
+
+def test_a_worker_found_again_keeps_what_it_renders(play: Play) -> None:
+    planned(play, "1")
+    [order] = play.orders()
+    name = play.where[order.attempt_id]
+    play.tell(told.WorkerJoined(worker(name), (order.attempt_id,)))
+    assert [o.attempt_id for o in play.orders()] == [order.attempt_id]
+    play.succeed(order)
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_workers_that_do_not_come_back_lose_their_attempts(play: Play) -> None:
+    planned(play, "1-2")
+    gone = play.orders()[0]
+    name = play.where[gone.attempt_id]
+    del play.core.state.workers[name]
+    play.sent.pop(gone.attempt_id)
+    play.tell(told.FleetMet())
+    assert play.attempts[gone.attempt_id] is AttemptState.LOST
+
+
+def test_an_order_that_did_not_arrive_is_sent_again(play: Play) -> None:
+    planned(play, "1")
+    [order] = play.orders()
+    play.sent.clear()
+    play.tell(told.OrderLost(order.attempt_id))
+    assert len(play.orders()) == 1
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_progress_of_an_ended_attempt_is_dropped(play: Play) -> None:
+    planned(play, "1-2")
+    order = play.orders()[0]
+    play.succeed(order)
+    assert play.core.handle(told.Progressed(order.attempt_id, Progress(phase="rendering")), play.now) == []

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from farm.domain.errors import Unavailable
+from farm.domain.events import EventKind
+from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
+from farm.domain.scene import Blob, SceneManifest
+from farm.domain.states import JobState, TaskState
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Role
+from farm.store import Database, events, frames, head, jobs, outputs, scenes, work, workers
+from farm.store.events import IntentKind
+from tests.unit.dispatch.play import AVX2, MANIFEST, stored, worker
+
+TILE = TaskKey("j1", TaskKind.TILE, 7, 0)
+
+
+@pytest.fixture
+def job(store: Database) -> str:
+    with store.write() as c:
+        jobs.add_user(c, LOCAL_OWNER, 1.0)
+        scene_id = scenes.add_scene(c, MANIFEST, 1.0)
+        jobs.add(c, "j1", LOCAL_OWNER, JobSpec(name="One", scene_id=scene_id), 2.0)
+    return "j1"
+
+
+def test_a_job_comes_back_as_it_was_submitted(store: Database, job: str) -> None:
+    with store.read() as c:
+        row = jobs.get(c, job)
+    assert row is not None
+    assert (row.name, row.owner, row.state, row.created) == ("One", "local", JobState.WAITING, 2.0)
+    assert row.settings == RenderSettings()
+    assert (row.plan, row.report, row.opened) == (None, None, 0)
+
+
+def test_a_transaction_that_fails_leaves_nothing(store: Database, job: str) -> None:
+    with pytest.raises(RuntimeError), store.write() as c:
+        jobs.change(c, job, state=JobState.DONE.value)
+        raise RuntimeError
+    with store.read() as c:
+        assert jobs.listed(c, 10)[0].state is JobState.WAITING
+
+
+def test_jobs_are_listed_newest_first_and_page_by_page(store: Database, job: str) -> None:
+    with store.write() as c:
+        for number in range(2, 7):
+            spec = JobSpec(name=f"{number}", scene_id=MANIFEST.scene_id)
+            jobs.add(c, f"j{number}", LOCAL_OWNER, spec, 2.0)  # all of the same second
+    with store.read() as c:
+        first = jobs.listed(c, 4)
+        second = jobs.listed(c, 4, before=first[-1])
+    assert [row.id for row in first + second] == ["j6", "j5", "j4", "j3", "j2", "j1"]
+
+
+def test_only_the_newest_epoch_may_write(store: Database) -> None:
+    with store.write() as c:
+        old = head.take(c, 1.0)
+    with store.write() as c:
+        new = head.take(c, 2.0)
+        head.check(c, new)
+    assert new == old + 1
+    with pytest.raises(head.Fenced), store.write() as c:
+        head.check(c, old)
+
+
+def test_event_numbers_only_grow_even_after_the_newest_was_deleted(store: Database, job: str) -> None:
+    with store.write() as c:
+        events.append(c, 1.0, EventKind.JOB_STATE, job, {"state": "waiting"})
+        events.append(c, 2.0, EventKind.ATTEMPT_PROGRESS, job, {"sample": 3})
+    with store.write() as c:
+        newest = events.latest(c)
+        events.forget_progress(c, before=3.0)
+        events.append(c, 4.0, EventKind.JOB_STATE, None, {"ä": "ö"})
+        left = events.after(c, 0, None, 10)
+        of_job = events.after(c, 0, job, 10)
+    assert left[-1].sequence > newest
+    assert [event.kind for event in left] == ["job.state", "job.state"]
+    assert left[-1].data == {"ä": "ö"}
+    assert [event.job_id for event in of_job] == [job]
+
+
+def test_an_intent_waits_until_it_is_taken_up(store: Database, job: str) -> None:
+    with store.write() as c:
+        events.leave_intent(c, 1.0, job, IntentKind.CANCEL)
+    with store.write() as c:
+        waiting = events.waiting_intents(c, job)
+        assert [(intent.job_id, intent.kind) for intent in waiting] == [(job, IntentKind.CANCEL)]
+        events.take_up(c, waiting)
+        assert events.waiting_intents(c) == []
+
+
+def test_a_blob_that_arrives_twice_is_one(store: Database) -> None:
+    blob = Blob(sha256="a" * 64, bytes=5)
+    with store.write() as c:
+        scenes.add_blob(c, blob, 1.0)
+        scenes.add_blob(c, blob, 2.0)
+        many = [f"{number:064x}" for number in range(2000)]
+        assert scenes.known_blobs(c, [*many, blob.sha256]) == {blob.sha256: 5}
+
+
+def test_the_same_files_are_the_same_scene(store: Database) -> None:
+    other = SceneManifest(main="b.blend", files={"b.blend": Blob(sha256="0" * 64, bytes=1)})
+    with store.write() as c:
+        first = scenes.add_scene(c, MANIFEST, 1.0)
+        assert scenes.add_scene(c, MANIFEST, 2.0) == first
+        assert scenes.add_scene(c, other, 3.0) != first
+        assert scenes.manifest_of(c, first) == MANIFEST
+        assert scenes.manifest_of(c, "0" * 64) is None
+
+
+def test_pieces_are_dropped_with_their_previews_and_logs_stay(store: Database, job: str) -> None:
+    whole = TaskKey(job, TaskKind.FINISH, 7)
+    with store.write() as c:
+        for role in (Role.PIECE, Role.PREVIEW, Role.LOG):
+            outputs.add(c, TILE, "a1", stored(role, role.value), AVX2)
+        preview = outputs.add(c, whole, "a2", stored(Role.PREVIEW, "final"))
+        assert sorted(outputs.drop_pieces(c, job, 7)) == ["key/piece", "key/preview"]
+        left = outputs.of_frames(c, job, [7])[7]
+        assert [row.file.name for row in left] == ["log", "final"]
+        assert outputs.latest_previews(c, [job]) == {job: preview}
+        assert outputs.logs(c, ["a1"]) == {"a1": left[0].id}
+
+
+def test_a_piece_comes_back_with_its_render_class(store: Database, job: str) -> None:
+    with store.write() as c:
+        number = outputs.add(c, TILE, "a1", stored(Role.PIECE, "x.exr"), AVX2)
+        row = outputs.get(c, number)
+    assert row is not None
+    assert (row.tile, row.frame, row.render_class) == (0, 7, AVX2)
+    assert row.file == stored(Role.PIECE, "x.exr")
+
+
+def test_frames_are_counted_by_state(store: Database, job: str) -> None:
+    with store.write() as c:
+        for number in (1, 2, 3):
+            frames.open_frame(c, job, number)
+        frames.change(c, job, 2, state=TaskState.DONE.value, seconds=1.5)
+        assert frames.counts(c, [job, "other"]) == {
+            job: {TaskState.WAITING: 2, TaskState.DONE: 1},
+            "other": {},
+        }
+        assert frames.of_job(c, job, [2, 9])[2].seconds == 1.5
+
+
+def test_tasks_that_ended_are_not_open(store: Database, job: str) -> None:
+    with store.write() as c:
+        work.open_task(c, TILE)
+        work.start_attempt(c, "a1", TILE, "w1", 5.0)
+        assert [row.key for row in work.open_tasks(c, job)] == [TILE]
+        work.change_task(c, TILE, state=TaskState.DONE.value)
+        assert work.open_tasks(c, job) == []
+        assert work.attempts_by_id(c, ["a1"])[0].started == 5.0
+
+
+def test_a_worker_is_one_row_however_often_it_is_written(store: Database) -> None:
+    with store.write() as c:
+        workers.put(c, worker("w1"), "idle", None, 1.0)
+        workers.put(c, worker("w1"), "busy", "a1", 2.0)
+        assert [(row.state, row.attempt_id) for row in workers.listed(c)] == [("busy", "a1")]
+        workers.drop(c, "w1")
+        assert workers.listed(c) == []
+
+
+def test_two_writers_at_once_wait_for_each_other(store: Database, job: str) -> None:
+    def add() -> None:
+        for _ in range(20):
+            with store.write() as c:
+                events.append(c, 1.0, EventKind.JOB_STATE, job, {})
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.read() as c:
+        assert len(events.after(c, 0, job, 1000)) == 80
+
+
+def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be used"):
+        Database(f"sqlite:///{tmp_path / 'file' / 'farm.sqlite3'}")
+
+
+def test_a_database_server_that_is_away_is_one_sentence_without_its_password() -> None:
+    with pytest.raises(Unavailable) as caught:
+        Database("postgresql://me:secret@127.0.0.1:1/farm")
+    assert "does not answer" in caught.value.what
+    assert "secret" not in caught.value.what
