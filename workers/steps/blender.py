@@ -1,0 +1,47 @@
+"""What the steps that use Blender have in common."""
+
+from __future__ import annotations
+
+from farm.domain.task import TaskKind
+from workers.attempt import Attempt
+from workers.children import Child
+from workers.devices import check_class, order_device, render_class
+from workers.protocol import Shrink
+
+PREVIEW_WIDTH = 1920  # pixels, at most
+RAW_PREVIEW = "preview.jpg"
+SMALL_PREVIEW = "preview-small.jpg"
+
+
+async def warm(attempt: Attempt) -> Child:
+    """The session's render process with the scene open, allowed to do this order.
+
+    Fetching and loading are told and timed. Raises `AttemptFailed`.
+    """
+    session = attempt.session
+    attempt.phase("fetching")
+    with attempt.timed("fetch"):
+        await session.lay_out()
+    attempt.phase("loading")
+    child = await session.render(attempt.log)
+    attempt.spent["load"] = session.load_seconds
+    if attempt.order.kind is not TaskKind.INSPECT:
+        settings, config = attempt.order.settings, session.ground.config
+        attempt.device = order_device(settings.device, config.device, child.ready)
+        check_class(attempt.order, render_class(attempt.device, child.ready))
+    return child
+
+
+async def shrunk(attempt: Attempt, name: str, width: int, picture_width: int) -> str:
+    """The name, in `attempt.work`, of the preview at most ``width`` pixels wide.
+
+    The render process writes previews as wide as the picture; where that is narrow enough, there is
+    nothing to do, and no imaging process to start.
+    """
+    if picture_width <= width:
+        return name
+    imaging = await attempt.session.imaging(attempt.log)
+    await imaging.ask(
+        Shrink(source=str(attempt.work / name), out=str(attempt.work / SMALL_PREVIEW), width=width)
+    )
+    return SMALL_PREVIEW

@@ -1,0 +1,242 @@
+"""The worker: takes an order, has its children carry it out, stores what they made, and reports.
+
+A plain asyncio class. `farm.cluster` wraps it as a Ray actor; tests and small tools use it as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+from farm.domain.errors import Unavailable
+from farm.domain.work import Cause, Failure, Order, Result, WorkerInfo
+from farm.storage import Storage, open_storage
+from workers import runtimes, scene_folder, telemetry
+from workers.attempt import Attempt
+from workers.blob_cache import BlobCache
+from workers.children import Child
+from workers.config import WorkerConfig
+from workers.devices import device_name, render_class, worker_device
+from workers.failures import AttemptFailed, understood
+from workers.home import WorkerHome
+from workers.launch import Folders, launch
+from workers.logs import AttemptLog
+from workers.outbox import Outbox
+from workers.protocol import Ready
+from workers.runtimes import Runtime
+from workers.sandbox import sandbox_status
+from workers.session import Ground, Modules, Session
+from workers.steps import STEPS
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """One GPU, or a share of the CPU, and the processes that render on it.
+
+    Arguments and results are plain JSON values. Guarantees:
+
+    - One attempt runs at a time. Every attempt that was started ends in exactly one report with a
+      result or a failure, and that report is given on every call of `reports` until it is
+      acknowledged: at least once, never lost while this process lives.
+    - A child that crashes, hangs or lies costs one attempt, never the worker.
+    - After `cancel` and `close` no process of the attempt is left.
+
+    What it stores lies under the order's prefix and counts only once the head commits it, so an
+    attempt that ends twice, or half, does no harm. To be used from one event loop.
+    """
+
+    def __init__(
+        self,
+        config: dict[str, Any],
+        *,
+        storage: Storage | None = None,
+        modules: Modules | None = None,
+        blenders: Sequence[Runtime] | None = None,
+    ) -> None:
+        """Raises `Unavailable` where there is no Blender, and where the worker's id is in use here."""
+        self._config = WorkerConfig.model_validate(config)
+        self._storage = open_storage(self._config.storage_settings) if storage is None else storage
+        self._runtimes = tuple(blenders) if blenders is not None else (runtimes.own(),)
+        self._home = WorkerHome(self._config.scratch_root, self._config.worker_id)
+        works, cure = sandbox_status()
+        if self._config.sandbox and not works:
+            _log.warning("Scenes are rendered without a sandbox. %s", cure)
+        self._ground = Ground(
+            config=self._config,
+            modules=modules or Modules(),
+            cache=BlobCache(self._home.blobs, self._storage, self._config.cache_bytes),
+            sandbox=self._config.sandbox and works,
+            driver_cache=self._home.folder / "driver-cache",
+        )
+        self._outbox = Outbox()
+        self._numbers = itertools.count(1)
+        self._session: Session | None = None
+        self._ready: Ready | None = None
+        self._asking = asyncio.Lock()
+        self._running: tuple[str, asyncio.Task[None]] | None = None
+
+    async def info(self) -> dict[str, Any]:
+        """A `WorkerInfo`. The first call starts a render process to ask what it is.
+
+        Raises `Unavailable` with a cure where that fails, or the GPU that the worker is for is not there.
+        """
+        try:
+            ready = await self._identified()
+            device = worker_device(self._config.device, ready)
+        except AttemptFailed as failed:
+            raise Unavailable(failed.what, failed.cure) from failed
+        host = telemetry.host()
+        return WorkerInfo(
+            worker_id=self._config.worker_id,
+            host=platform.node(),
+            pid=os.getpid(),
+            device=device,
+            device_name=device_name(device, ready),
+            threads=self._config.threads or host.threads,
+            memory=host.memory,
+            render_class=render_class(device, ready),
+            sandboxed=self._ground.sandbox,
+        ).model_dump(mode="json")
+
+    async def start(self, order: dict[str, Any]) -> None:
+        """Begin an attempt, an `Order`. Raises ValueError while one is running."""
+        if self._running is not None:
+            raise ValueError(f"attempt {self._running[0]} is running; a worker does one at a time")
+        parsed = Order.model_validate(order)
+        task = asyncio.create_task(self._run(parsed), name=f"attempt {parsed.attempt_id}")
+        self._running = (parsed.attempt_id, task)
+
+    async def cancel(self, attempt_id: str) -> None:
+        """End an attempt now; it reports that it was cancelled. One that has ended is left alone."""
+        if self._running is None or self._running[0] != attempt_id:
+            return
+        task = self._running[1]
+        if self._session is not None:
+            self._session.strike()
+        task.cancel()
+        await asyncio.wait([task])
+
+    async def reports(self, after: int, wait: float) -> list[dict[str, Any]]:
+        """`Report` values numbered above ``after``, waiting up to ``wait`` seconds for the first.
+
+        Those up to ``after`` are acknowledged, and forgotten.
+        """
+        found = await self._outbox.read(after, wait)
+        return [report.model_dump(mode="json") for report in found]
+
+    async def attempts(self) -> list[str]:
+        """The attempts that the head has to hear of: running, or ended and not acknowledged."""
+        running = [self._running[0]] if self._running is not None else []
+        return [*self._outbox.ended(), *running]
+
+    async def close(self) -> None:
+        """End everything that this worker started and delete its files; the machine's cache stays."""
+        if self._running is not None:
+            await self.cancel(self._running[0])
+        await self._drop_session()
+        self._outbox.close()
+        await asyncio.to_thread(self._home.close)
+
+    async def _run(self, order: Order) -> None:
+        """Carry out an order to its one report, whatever happens."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        outcome: Result | Failure
+        number = next(self._numbers)
+        log = AttemptLog(self._home.folder / "logs" / f"{number}.txt")
+        attempt: Attempt | None = None
+        try:
+            attempt = await self._prepared(order, log, number)
+            result = await STEPS[order.kind](attempt)
+            stored = (*result.files, *await attempt.store_log())
+            seconds = result.seconds.model_copy(update={"total": loop.time() - began})
+            outcome = result.model_copy(update={"files": stored, "seconds": seconds})
+        except asyncio.CancelledError:
+            outcome = Failure(cause=Cause.CANCELLED, what="The attempt was cancelled.")
+            await self._after_failure()
+        except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
+            outcome = await self._failure(error, attempt, log)
+        log.finish()
+        self._running = None
+        self._outbox.end(order.attempt_id, outcome)
+        await asyncio.to_thread(self._tidy, attempt, log)
+
+    async def _prepared(self, order: Order, log: AttemptLog, number: int) -> Attempt:
+        """The attempt with its session and folders."""
+        session = await self._session_for(order)
+        name = f"attempt-{number}"
+        attempt = Attempt(
+            order=order,
+            session=session,
+            storage=self._storage,
+            log=log,
+            tell=lambda progress: self._outbox.progress(order.attempt_id, progress),
+            work=session.scratch / name,
+            inputs=session.inputs / name,
+            kept=self._home.folder / "kept" / name,
+        )
+        for folder in (attempt.work, attempt.inputs, attempt.kept):
+            folder.mkdir(parents=True)
+        return attempt
+
+    async def _session_for(self, order: Order) -> Session:
+        runtime = runtimes.serving(order.report, self._runtimes)
+        if self._session is not None and not self._session.serves(order.manifest, runtime):
+            await self._drop_session()
+        if self._session is None:
+            root = self._home.folder / "sessions" / str(next(self._numbers))
+            self._session = Session(self._ground, order.manifest, runtime, root)
+        return self._session
+
+    async def _failure(self, error: Exception, attempt: Attempt | None, log: AttemptLog) -> Failure:
+        """Why the attempt failed, with its log; whatever is left of its processes ends."""
+        failed = understood(error)
+        await self._after_failure()
+        files = await attempt.store_log() if attempt is not None else ()
+        return Failure(
+            cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log.telling(), files=files
+        )
+
+    async def _after_failure(self) -> None:
+        """No process that was part of a failure sees another attempt."""
+        session = self._session
+        if session is not None:
+            await session.end_processes()
+            if not session.usable:
+                await self._drop_session()
+
+    async def _drop_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _identified(self) -> Ready:
+        """What a render process says of itself, asked once."""
+        async with self._asking:
+            if self._ready is None:
+                root = self._home.folder / "asking"
+                start = launch(
+                    "Blender",
+                    self._runtimes[0],
+                    self._ground.modules.render,
+                    Folders(root, self._ground.driver_cache),
+                    sandbox=self._ground.sandbox,
+                )
+                log = AttemptLog(self._home.folder / "logs" / "asking.txt")
+                child = await Child.start(start, log, self._ground.patience)
+                self._ready = child.ready
+                await child.kill()
+            return self._ready
+
+    @staticmethod
+    def _tidy(attempt: Attempt | None, log: AttemptLog) -> None:
+        log.path.unlink(missing_ok=True)
+        if attempt is not None:
+            for folder in (attempt.work, attempt.inputs, attempt.kept):
+                scene_folder.remove(folder)
