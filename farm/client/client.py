@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from farm.client.connection import PATIENCE, Connection
 from farm.client.delivery import is_there, save, taken
 from farm.client.upload import Progress, send_lacking
+from farm.domain.errors import Unavailable
 from farm.domain.events import EventKind
 from farm.domain.job import JobSpec
 from farm.domain.scene import SceneManifest
@@ -32,6 +33,7 @@ from farm.domain.views import (
 FRAMES_AT_ONCE = 1000
 
 _BREATH = 0.2
+_TRIES = 3
 _MANY = 100  # events in a bunch that say there are more
 
 _JOBS = TypeAdapter(list[JobView])
@@ -155,14 +157,21 @@ class FarmClient:
     def download(self, output: OutputView, path: Path, *, overwrite: bool = False) -> bool:
         """Bring ``output`` to ``path``, whole and verified; False where it lay there already.
 
-        Raises `Conflict` where something else lies there and ``overwrite`` is False.
+        Raises `Conflict` where something else lies there and ``overwrite`` is False. A transfer that
+        breaks or arrives damaged is tried again, `_TRIES` times in all.
         """
         if is_there(output, path):
             return False
         if not overwrite and (path.exists() or path.is_symlink()):
             raise taken(path)
-        with self._line.stream(f"/api/outputs/{output.id}") as pieces:
-            save(pieces, output, path, overwrite)
+        for last in (*(False,) * (_TRIES - 1), True):
+            try:
+                with self._line.stream(f"/api/outputs/{output.id}") as pieces:
+                    save(pieces, output, path, overwrite)
+                break
+            except Unavailable:
+                if last:
+                    raise
         return True
 
 

@@ -12,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from farm import __version__
 from farm.domain.errors import (
-    BadInput,
     ProblemDetails,
     TesseraError,
     Unavailable,
@@ -135,10 +134,6 @@ class Connection:
         """The answer, or why the farm is away and whether nothing was sent; other errors are raised."""
         try:
             response = send()
-        except httpx.LocalProtocolError:
-            raise BadInput(
-                "A file changed while it was being sent.", "Wait until it is saved, then submit again."
-            ) from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._away(error), True
         except httpx.TransportError as error:

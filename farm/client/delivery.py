@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from farm.assets.hashing import blob_of
@@ -54,7 +55,8 @@ def save(pieces: Iterable[bytes], output: OutputView, path: Path, overwrite: boo
     except OSError as error:
         raise _explained(error, path) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _write(pieces: Iterable[bytes], output: OutputView, temporary: Path) -> None:

@@ -63,9 +63,13 @@ def _send(connection: Connection, path: Path, blob: Blob, told: _Told, stop: Eve
                 while piece := file.read(_PIECE):
                     if stop.is_set():
                         raise _Stopped
+                    if sent + len(piece) > blob.bytes:
+                        raise _changed(path)
                     yield piece
                     sent += len(piece)
                     told.more(len(piece))
+            if sent < blob.bytes:
+                raise _changed(path)
             sent = 0  # arrived whole: what was told stays told
         except OSError as error:
             raise BadInput(
@@ -75,9 +79,15 @@ def _send(connection: Connection, path: Path, blob: Blob, told: _Told, stop: Eve
         finally:
             told.more(-sent)
 
-    # A file that grew or shrank since it was hashed breaks the announced length, or fails the hash.
     headers = {"Content-Length": str(blob.bytes), "Content-Type": "application/octet-stream"}
     connection.ask(Blob, "PUT", f"/api/blobs/{blob.sha256}", content=body, headers=headers, timeout=300)
+
+
+def _changed(path: Path) -> BadInput:
+    """The error for a file that is no longer what was hashed; same-sized changes the farm notices."""
+    return BadInput(
+        f"“{path}” changed while it was being sent.", "Wait until it is saved, then submit again."
+    )
 
 
 class _Told:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,6 +18,7 @@ def served(farm: FakeFarm, port: int = 0) -> Iterator[str]:
     """Serve ``farm`` on this machine; gives its address."""
 
     api = Api(farm)
+    lines: list[socket.socket] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -41,6 +43,11 @@ def served(farm: FakeFarm, port: int = 0) -> Iterator[str]:
         daemon_threads = True
         block_on_close = False
 
+        def get_request(self) -> tuple[socket.socket, object]:
+            accepted = super().get_request()
+            lines.append(accepted[0])
+            return accepted
+
         def handle_error(self, request: object, client_address: object) -> None:
             """A client that went away in the middle is no news."""
 
@@ -52,4 +59,7 @@ def served(farm: FakeFarm, port: int = 0) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+        for line in lines:  # a dead server keeps no line open
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
         thread.join()
