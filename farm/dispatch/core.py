@@ -5,7 +5,7 @@ in the order in which they are to be written and carried out. Time and new ids c
 arguments. The core never waits, never reads anything and never fails halfway: an event about
 something that has ended already is dropped, everything else goes through the transition tables.
 
-Guarantees, checked by `farm.dispatch.invariants` in tests:
+Guarantees, checked after every step in tests:
 
 - a task has at most one running attempt, and a worker at most one;
 - a committed result is never replaced: what comes after it is dropped;

@@ -7,18 +7,19 @@ workers are met again.
 from __future__ import annotations
 
 from farm.dispatch.state import Attempt, Frame, Job, State, Task
-from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
+from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.work import PieceRef, Role
 from farm.store import Connection, frames, jobs, outputs, scenes, work
 from farm.store.jobs import JobRow
 
-ACTIVE = tuple(state for state in JobState if state not in JOB_ENDED)
-
 
 def load_state(connection: Connection) -> State:
-    """All jobs that have not ended, with their open frames, open tasks and running attempts."""
+    """All jobs that were begun and have not ended, with open frames, open tasks, running attempts.
+
+    Jobs that still wait are taken up by the loop, as new ones are.
+    """
     state = State()
-    for row in jobs.in_states(connection, ACTIVE):
+    for row in jobs.in_states(connection, [JobState.INSPECTING, JobState.RENDERING]):
         job = load_job(connection, row)
         state.jobs[job.id] = job
         for attempt in work.attempts_of_job(connection, job.id, [AttemptState.RUNNING]):
