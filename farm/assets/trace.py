@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import stat
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -46,8 +48,17 @@ def needs_of(blend: Path) -> Needs:
         needs.faults[f"{type(error).__name__} in “{blend.name}”"] = None
     finally:
         blendfile.close_all_cached()
+        if needs.faults:
+            _let_go()
     needs.files.pop(blend, None)
     return needs
+
+
+def _let_go() -> None:
+    """Close what a failing tracer left open now, not some day: Windows cannot save an open file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def _usages(blend: Path, needs: Needs) -> Iterator[Any]:
