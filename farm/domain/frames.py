@@ -13,7 +13,10 @@ from farm.domain.errors import UsageError
 #: Blender's own limits (MINAFRAME, MAXFRAME in DNA_scene_types.h).
 FIRST_FRAME, LAST_FRAME = -1_048_574, 1_048_574
 
-_PART = re.compile(r"(-?\d+)(?:-(-?\d+)(?:x(\d+))?)?")
+#: Ranges that interleave are spelled out; more runs than this are a slip, and too long to keep.
+MOST_RUNS = 10_000
+
+_PART = re.compile(r"(-?[0-9]{1,9})(?:-(-?[0-9]{1,9})(?:x([0-9]{1,9}))?)?")
 _CURE = "Write frames as 7, 1-10, 1-10x2 (every second) or several of these with commas."
 
 
@@ -37,22 +40,13 @@ class FrameRange(Sequence[int]):
             first = int(found[1])
             last = int(found[2]) if found[2] is not None else first
             step = int(found[3]) if found[3] is not None else 1
-            if last < first:
-                raise UsageError(f"Frame range “{piece.strip()}” runs backwards.", f"Write {last}-{first}.")
-            if step < 1:
-                raise UsageError(f"Frame range “{piece.strip()}” has a step of 0.", _CURE)
-            if first < FIRST_FRAME or last > LAST_FRAME:
-                raise UsageError(
-                    f"Frame range “{piece.strip()}” is outside of what Blender knows.",
-                    f"Blender's frames run from {FIRST_FRAME} to {LAST_FRAME}.",
-                )
-            parts.append(range(first, last + 1, step))
+            parts.append(_checked(first, last, step))
         return cls(_disjoint(parts))
 
     @classmethod
     def of(cls, first: int, last: int, step: int = 1) -> FrameRange:
-        """Frames ``first`` to ``last`` (both in), every ``step``-th."""
-        return cls((range(first, last + 1, step),))
+        """Frames ``first`` to ``last`` (both in), every ``step``-th; raises `UsageError` as `parse` does."""
+        return cls((_checked(first, last, step),))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -82,6 +76,20 @@ class FrameRange(Sequence[int]):
         return ",".join(map(_written, self.parts))
 
 
+def _checked(first: int, last: int, step: int) -> range:
+    text = f"{first}-{last}" + (f"x{step}" if step != 1 else "")
+    if last < first:
+        raise UsageError(f"Frame range “{text}” runs backwards.", f"Write {last}-{first}.")
+    if step < 1:
+        raise UsageError(f"Frame range “{text}” has a step of {step}.", _CURE)
+    if first < FIRST_FRAME or last > LAST_FRAME:
+        raise UsageError(
+            f"Frame range “{text if first != last else first}” is outside of what Blender knows.",
+            f"Blender's frames run from {FIRST_FRAME} to {LAST_FRAME}.",
+        )
+    return range(first, last + 1, step)
+
+
 def _written(part: range) -> str:
     if len(part) == 1:
         return str(part[0])
@@ -93,7 +101,11 @@ def _disjoint(parts: list[range]) -> tuple[range, ...]:
     parts = sorted(parts, key=lambda part: (part[0], part[-1]))
     if all(a[-1] < b[0] for a, b in pairwise(parts)):
         return tuple(parts)
-    frames = sorted({frame for part in parts for frame in part})
+    low = parts[0][0]
+    there = bytearray(max(part[-1] for part in parts) - low + 1)
+    for part in parts:  # a slice is filled at once: many long ranges are no burden
+        there[part[0] - low : part[-1] - low + 1 : part.step] = b"\1" * len(part)
+    frames = [low + index for index, in_range in enumerate(there) if in_range]
     runs: list[range] = []
     start = 0
     while start < len(frames):
@@ -103,4 +115,6 @@ def _disjoint(parts: list[range]) -> tuple[range, ...]:
             end += 1
         runs.append(range(frames[start], frames[end - 1] + 1, step))
         start = end
+        if len(runs) > MOST_RUNS:
+            raise UsageError(f"These frame ranges interleave to more than {MOST_RUNS} runs.", _CURE)
     return tuple(runs)

@@ -44,6 +44,11 @@ class SceneManifest(Value):
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name or "\\" in name:
                 raise ValueError(f"“{name}” points outside of the scene's folder")
+            if str(path) != name:  # a/./b, a//b and a/b would be one file with three names
+                raise ValueError(f"“{name}” should be written “{path}”")
+            for parent in path.parents[:-1]:
+                if str(parent) in files:
+                    raise ValueError(f"“{parent}” is both a file and the folder of “{name}”")
         return files
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
 """The states of jobs, tasks and attempts, and the only transitions between them.
 
-`JOB`, `TASK` and `ATTEMPT` are tables; `step` looks a pair up and raises with the thing's story
-where there is none. Nothing else in Tessera decides what may follow what.
+`JOB` and `TASK` are tables; `step` looks a pair up and raises with the thing's story where there is
+none. Nothing else in Tessera decides what may follow what. (An attempt needs no table: it runs, and
+then it has one of its four ends.)
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class TaskKind(StrEnum):
 
 
 _NAME = re.compile(
-    r"(?P<job>[0-9a-z]+)/(?:inspect|(?P<frame>-?\d+)/(?P<what>whole|finish|tile-(?P<tile>\d+)))"
+    r"(?P<job>[0-9a-z]+)/(?:inspect|(?P<frame>-?[0-9]{1,9})/(?P<what>whole|finish|tile-(?P<tile>[0-9]{1,9})))"
 )
 
 
@@ -44,7 +44,10 @@ class TaskKey:
             return cls(found["job"], TaskKind.INSPECT)
         kinds = {"whole": TaskKind.FRAME, "finish": TaskKind.FINISH}
         tile = None if found["tile"] is None else int(found["tile"])
-        return cls(found["job"], kinds.get(found["what"], TaskKind.TILE), int(found["frame"]), tile)
+        key = cls(found["job"], kinds.get(found["what"], TaskKind.TILE), int(found["frame"]), tile)
+        if str(key) != text:  # 007, -0: one task has one name
+            raise ValueError(f"“{text}” is not a task key")
+        return key
 
     @property
     def words(self) -> str:

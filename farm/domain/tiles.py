@@ -96,7 +96,7 @@ class TileGrid:
     @classmethod
     def parse(cls, text: str) -> TileGrid:
         """Read ``2x3`` (columns × rows); raise `UsageError` otherwise."""
-        found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+        found = re.fullmatch(r"([0-9]{1,6})[x×]([0-9]{1,6})", text.strip())
         if not found or int(found[1]) < 1 or int(found[2]) < 1:
             raise UsageError(
                 f"“{text}” is not a tile grid.", "Write columns x rows, such as 2x2, or none, or auto."

