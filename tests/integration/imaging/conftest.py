@@ -44,6 +44,19 @@ def run_bpy(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+def render(folder: Path, frame: Size, pieces: dict[str, Box]) -> Path:
+    """Render the scene of render_pieces.py whole and in pieces, by path; the whole's path comes back."""
+    whole, order = folder / "whole.exr", folder / "order.json"
+    borders = [
+        {"path": path, "border": list(dataclasses.astuple(box.border(frame)))} for path, box in pieces.items()
+    ]
+    order.write_text(
+        json.dumps({"width": frame.width, "height": frame.height, "whole": str(whole), "pieces": borders})
+    )
+    run_bpy("render_pieces.py", str(order))
+    return whole
+
+
 @dataclass(frozen=True)
 class Renders:
     """A real frame, whole and in the pieces of each cut, as Blender wrote them."""
@@ -56,20 +69,14 @@ class Renders:
 def renders(tmp_path_factory: pytest.TempPathFactory) -> Renders:
     folder = tmp_path_factory.mktemp("renders")
     pieces: dict[tuple[str, int], list[PieceFile]] = {}
-    orders: list[dict[str, Any]] = []
+    boxes: dict[str, Box] = {}
     for grid, overlap in CUTS:
         for tile in TileGrid.parse(grid).tiles(FRAME, overlap):
             path = str(folder / f"{grid}-{overlap}-{tile.index}.exr")
-            orders.append({"path": path, "border": list(dataclasses.astuple(tile.rendered.border(FRAME)))})
+            boxes[path] = tile.rendered
             piece = PieceFile(path, numbers(tile.rendered), numbers(tile.core))
             pieces.setdefault((grid, overlap), []).append(piece)
-    whole = folder / "whole.exr"
-    order = folder / "order.json"
-    order.write_text(
-        json.dumps({"width": FRAME.width, "height": FRAME.height, "whole": str(whole), "pieces": orders})
-    )
-    run_bpy("render_pieces.py", str(order))
-    return Renders(whole, pieces)
+    return Renders(render(folder, FRAME, boxes), pieces)
 
 
 class Imaging:
