@@ -1,0 +1,464 @@
+"""A farm in memory: `web.services.Services` with jobs that tests move on step by step."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError
+from farm.domain.events import EventKind
+from farm.domain.frames import FrameRange
+from farm.domain.job import JobSpec, Principal, RenderSettings
+from farm.domain.plan import Plan
+from farm.domain.scene import Blob, Finding, LayerReport, SceneManifest, SceneReport
+from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.tiles import TileGrid
+from farm.domain.views import (
+    AttemptView,
+    BlobQuery,
+    EventView,
+    FarmView,
+    FrameCounts,
+    FrameView,
+    JobView,
+    OutputView,
+    SceneRef,
+    TileView,
+    WorkerView,
+)
+from farm.domain.work import Progress, RenderClass, Role, WorkerInfo
+
+SCENE_ID = "5c" * 32
+CLASS = RenderClass(blender="5.2.3 e13b728c6880", device="CPU", kernel="avx2")
+
+
+def report(**changes: object) -> SceneReport:
+    """A scene of 1920 × 1080 pixels and 128 samples, as an inspection tells it."""
+    told: dict[str, object] = {
+        "scene": "Scene",
+        "scenes": ("Scene",),
+        "camera": "Camera",
+        "cameras": ("Camera",),
+        "frame_start": 1,
+        "frame_end": 24,
+        "full_width": 1920,
+        "full_height": 1080,
+        "percentage": 100,
+        "engine": "CYCLES",
+        "samples": 128,
+        "layers": (LayerReport(name="ViewLayer", passes=("Combined", "Depth", "CryptoObject00")),),
+        "file_format": "PNG",
+        "output_name": "shot_####",
+        "file_version": "5.2.0",
+        "blender": "5.2.3",
+        "load_seconds": 1.8,
+    }
+    return SceneReport.model_validate(told | changes)
+
+
+@dataclass
+class _Job:
+    view: JobView
+    frames: dict[int, FrameView] = field(default_factory=dict)
+    attempts: list[AttemptView] = field(default_factory=list)
+
+
+class FakeFarm:
+    """Reads behave as the service documents; the rest of the methods is the dispatcher's part, by hand."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.all: dict[str, _Job] = {}
+        self.rows: list[EventView] = []
+        self.stored: dict[int, tuple[OutputView, bytes]] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.scenes: set[str] = {SCENE_ID}
+        self.workers: list[WorkerView] = []
+        self.dispatcher, self.storage = "alive", "ok"
+        self.trouble: Exception | None = None  # raised by every call
+        self.storage_trouble: TesseraError | None = None  # raised when bytes are read
+        self.reads = 0  # of the event table
+        self.chunks: list[int] = []  # sizes of the pieces of the last upload
+
+    # --- the service's verbs ---
+
+    def submit(self, who: Principal, spec: JobSpec) -> JobView:
+        self._ready()
+        if spec.scene_id not in self.scenes:
+            raise NotFound("The farm has no such scene.", "Register the scene first.")
+        return self.add(spec.name, owner=who.name, settings=spec.settings)
+
+    def jobs(self, who: Principal, limit: int, before: str | None) -> list[JobView]:
+        self._ready()
+        with self.lock:
+            newest = [self._view(job) for job in reversed(self.all.values())]
+        if before is not None:
+            ids = [job.id for job in newest]
+            if before not in ids:
+                raise NotFound(f"There is no job {before}.", "“farm jobs” lists the jobs there are.")
+            newest = newest[ids.index(before) + 1 :]
+        return newest[:limit]
+
+    def job(self, who: Principal, job_id: str) -> JobView:
+        self._ready()
+        return self._view(self._job(job_id))
+
+    def cancel(self, who: Principal, job_id: str) -> JobView:
+        job = self._job(job_id)
+        if job.view.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} is {job.view.state} already.", "There is nothing to cancel.")
+        with self.lock:
+            job.view = job.view.model_copy(update={"cancelling": True})
+            self.event(EventKind.JOB_STATE, job_id, state=job.view.state.value, error="", cure="")
+        return self._view(job)
+
+    def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]:
+        self._ready()
+        with self.lock:
+            frames = list(self._job(job_id).frames.values())[first : first + count]
+        return [frame.model_copy(update={"tiles": ()}) for frame in frames]
+
+    def frame(self, who: Principal, job_id: str, frame: int) -> FrameView:
+        self._ready()
+        found = self._job(job_id).frames.get(frame)
+        if found is None:
+            raise NotFound(f"Job {job_id} has no frame {frame}.", "“farm show” lists its frames.")
+        return found
+
+    def attempts(self, who: Principal, job_id: str, failed: bool) -> list[AttemptView]:
+        self._ready()
+        bad = (AttemptState.FAILED, AttemptState.LOST)
+        with self.lock:
+            return [tried for tried in self._job(job_id).attempts if not failed or tried.state in bad]
+
+    def missing_blobs(self, who: Principal, query: BlobQuery) -> BlobQuery:
+        return BlobQuery(sha256=tuple(name for name in query.sha256 if name not in self.blobs))
+
+    def put_blob(self, who: Principal, sha256: str, chunks: Iterable[bytes]) -> Blob:
+        pieces = list(chunks)
+        self.chunks = [len(piece) for piece in pieces]
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise BadInput("The bytes that came are not the ones announced.", "Send the file again.")
+        self.blobs[sha256] = content
+        return Blob(sha256=sha256, bytes=len(content))
+
+    def register_scene(self, who: Principal, manifest: SceneManifest) -> SceneRef:
+        self.scenes.add(manifest.scene_id)
+        return SceneRef(scene_id=manifest.scene_id)
+
+    def output(self, who: Principal, output_id: int) -> OutputView:
+        self._ready()
+        if output_id not in self.stored:
+            raise NotFound(f"There is no output {output_id}.", "Look at the job for its outputs.")
+        return self.stored[output_id][0]
+
+    def stream_output(self, who: Principal, output_id: int) -> Iterator[bytes]:
+        content = self.stored[output_id][1]
+        if self.storage_trouble is not None:
+            raise self.storage_trouble
+        for start in range(0, len(content), 1 << 16):
+            yield content[start : start + (1 << 16)]
+
+    def events_after(self, who: Principal, sequence: int, job_id: str | None, limit: int) -> list[EventView]:
+        self._ready()
+        self.reads += 1
+        with self.lock:
+            return [row for row in self.rows if row.sequence > sequence and job_id in (None, row.job_id)][
+                :limit
+            ]
+
+    def latest_event(self) -> int:
+        self._ready()
+        with self.lock:
+            return self.rows[-1].sequence if self.rows else 0
+
+    def pulse(self, who: Principal) -> FarmView:
+        self._ready()
+        states = [job.view.state for job in list(self.all.values())]
+        return FarmView(
+            version="0.1.0",
+            workers=tuple(self.workers),
+            rendering=states.count(JobState.RENDERING),
+            waiting=states.count(JobState.WAITING),
+            dispatcher=self.dispatcher,
+            storage=self.storage,
+        )
+
+    # --- the dispatcher's part ---
+
+    def add(
+        self,
+        name: str,
+        job_id: str | None = None,
+        owner: str = "local",
+        settings: RenderSettings | None = None,
+        age: float = 0.0,
+    ) -> JobView:
+        view = JobView(
+            id=job_id or f"job{len(self.all) + 1:05d}",
+            name=name,
+            owner=owner,
+            state=JobState.WAITING,
+            scene_id=SCENE_ID,
+            settings=settings or RenderSettings(),
+            created=time.time() - age,
+        )
+        with self.lock:
+            self.all[view.id] = _Job(view)
+            self.event(EventKind.JOB_STATE, view.id, state="waiting", error="", cure="")
+        return view
+
+    def plan(
+        self,
+        job_id: str,
+        frames: str = "1-24",
+        grid: str | None = None,
+        overlap: int = 0,
+        reason: str = "24 frames on 2 workers: whole frames",
+        scene: SceneReport | None = None,
+    ) -> None:
+        with self.lock:
+            job = self._job(job_id)
+            size = (scene or report()).size(job.view.settings.scale)
+            plan = Plan(
+                frames=frames, width=size.width, height=size.height, grid=grid, overlap=overlap, reason=reason
+            )
+            job.frames = {
+                frame: FrameView(frame=frame, state=TaskState.WAITING, tiles=_tiles(plan))
+                for frame in FrameRange.parse(frames)
+            }
+            self._set(
+                job,
+                state=JobState.RENDERING,
+                plan=plan,
+                report=scene or report(),
+                started=job.view.created + 2,
+            )
+            self.event(EventKind.JOB_PLANNED, job_id, reason=reason, total=len(job.frames))
+
+    def end(
+        self, job_id: str, state: JobState, error: str = "", cure: str = "", after: float = 240.0
+    ) -> None:
+        with self.lock:
+            job = self._job(job_id)
+            started = job.view.started or job.view.created
+            self._set(
+                job,
+                state=state,
+                error=error,
+                cure=cure,
+                started=started,
+                ended=started + after,
+                seconds_left=None,
+            )
+            self.event(EventKind.JOB_STATE, job_id, state=state.value, error=error, cure=cure)
+
+    def set(self, job_id: str, **changes: object) -> None:
+        with self.lock:
+            job = self._job(job_id)
+            self._set(job, **changes)
+            self.event(EventKind.JOB_STATE, job_id, state=job.view.state.value, error="", cure="")
+
+    def frame_state(self, job_id: str, frame: int, state: TaskState, **more: object) -> None:
+        with self.lock:
+            job = self._job(job_id)
+            job.frames[frame] = job.frames[frame].model_copy(update={"state": state, **more})
+            seen = job.frames[frame]
+            self.event(
+                EventKind.FRAME_STATE,
+                job_id,
+                frame=frame,
+                state=state.value,
+                finishing=seen.finishing,
+                seconds=seen.seconds,
+            )
+
+    def tile(self, job_id: str, frame: int, index: int, state: TaskState, **more: object) -> None:
+        with self.lock:
+            job = self._job(job_id)
+            old = job.frames[frame]
+            tiles = list(old.tiles)
+            tiles[index] = tiles[index].model_copy(update={"state": state, **more})
+            job.frames[frame] = old.model_copy(update={"tiles": tuple(tiles)})
+            self.event(EventKind.TILE_STATE, job_id, frame=frame, tile=index, state=state.value)
+
+    def progress(self, job_id: str, frame: int, sample: int, samples: int, tile: int | None = None) -> None:
+        seen = Progress(phase="rendering", sample=sample, samples=samples)
+        with self.lock:
+            job = self._job(job_id)
+            if tile is None:
+                job.frames[frame] = job.frames[frame].model_copy(update={"progress": seen})
+            else:
+                tiles = list(job.frames[frame].tiles)
+                tiles[tile] = tiles[tile].model_copy(update={"progress": seen})
+                job.frames[frame] = job.frames[frame].model_copy(update={"tiles": tuple(tiles)})
+            kind = TaskKind.FRAME if tile is None else TaskKind.TILE
+            key = TaskKey(job_id, kind, frame, tile)
+            self.event(
+                EventKind.ATTEMPT_PROGRESS,
+                job_id,
+                task=str(key),
+                attempt="a1",
+                frame=frame,
+                tile=tile,
+                phase="rendering",
+                sample=sample,
+                samples=samples,
+            )
+
+    def store(
+        self,
+        name: str,
+        content: bytes,
+        media_type: str = "image/jpeg",
+        role: Role = Role.PREVIEW,
+    ) -> OutputView:
+        with self.lock:
+            view = OutputView(
+                id=len(self.stored) + 1,
+                role=role,
+                name=name,
+                bytes=len(content),
+                sha256=hashlib.sha256(content).hexdigest(),
+                media_type=media_type,
+            )
+            self.stored[view.id] = (view, content)
+        return view
+
+    def finish(self, job_id: str, frame: int, picture: bytes, seconds: float = 12.0) -> None:
+        """Commit a frame with its preview and a PNG (here the same bytes)."""
+        preview = self.store(f"preview_{frame:04d}.jpg", picture)
+        output = self.store(f"shot_{frame:04d}.png", picture, "image/png", Role.OUTPUT)
+        with self.lock:
+            job = self._job(job_id)
+            for stored in (output, preview):
+                self.event(
+                    EventKind.OUTPUT_COMMITTED,
+                    job_id,
+                    frame=frame,
+                    output_id=stored.id,
+                    role=stored.role.value,
+                    name=stored.name,
+                    bytes=stored.bytes,
+                    sha256=stored.sha256,
+                )
+            self.frame_state(
+                job_id,
+                frame,
+                TaskState.DONE,
+                finishing=False,
+                progress=None,
+                seconds=seconds,
+                preview=preview.id,
+                outputs=(output, preview),
+            )
+            self._set(job, preview=preview.id)
+
+    def fail_attempt(self, job_id: str, task: TaskKey, what: str, cure: str = "", **more: object) -> None:
+        told: dict[str, object] = {
+            "id": f"try{len(self._job(job_id).attempts) + 1}",
+            "task": str(task),
+            "words": task.words,
+            "state": AttemptState.FAILED,
+            "worker_id": "node-4-cpu-0",
+            "started": time.time() - 90,
+            "ended": time.time() - 60,
+            "what": what,
+            "cure": cure,
+        }
+        with self.lock:
+            self._job(job_id).attempts.append(AttemptView.model_validate(told | more))
+            self.event(
+                EventKind.ATTEMPT_FAILED,
+                job_id,
+                task=str(task),
+                words=task.words,
+                attempt=str(told["id"]),
+                worker="node-4-cpu-0",
+                cause="crash",
+                what=what,
+                cure=cure,
+                retry=True,
+            )
+
+    def add_worker(self, host: str, state: str = "idle", job_id: str | None = None, **more: object) -> None:
+        told: dict[str, object] = {
+            "worker_id": f"{host}-cpu-0",
+            "host": host,
+            "pid": 4242,
+            "device": "CPU",
+            "device_name": "AMD EPYC 9654 96-Core Processor",
+            "threads": 32,
+            "memory": 128_000_000_000,
+            "render_class": CLASS,
+            "sandboxed": True,
+        }
+        attempt = more.pop("attempt", None)
+        info = WorkerInfo.model_validate(told | more)
+        with self.lock:
+            self.workers.append(
+                WorkerView.model_validate(
+                    {"info": info, "state": state, "job_id": job_id, "attempt": attempt}
+                )
+            )
+            self.event(EventKind.WORKER_STATE, None, worker=info.worker_id, state=state)
+
+    def event(self, kind: EventKind, job_id: str | None, **data: object) -> None:
+        with self.lock:
+            last = self.rows[-1].sequence if self.rows else 0
+            self.rows.append(
+                EventView(sequence=last + 1, time=time.time(), job_id=job_id, kind=kind.value, data=data)
+            )
+
+    # --- inside ---
+
+    def _ready(self) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+
+    def _job(self, job_id: str) -> _Job:
+        self._ready()
+        try:
+            return self.all[job_id]
+        except KeyError:
+            raise NotFound(f"There is no job {job_id}.", "“farm jobs” lists the jobs there are.") from None
+
+    def _set(self, job: _Job, **changes: object) -> None:
+        job.view = JobView.model_validate(job.view.model_dump() | changes)
+
+    def _view(self, job: _Job) -> JobView:
+        states = [frame.state for frame in list(job.frames.values())]
+        counts = FrameCounts(
+            total=len(states),
+            waiting=states.count(TaskState.WAITING),
+            running=states.count(TaskState.RUNNING),
+            done=states.count(TaskState.DONE),
+            failed=states.count(TaskState.FAILED),
+            cancelled=states.count(TaskState.CANCELLED),
+        )
+        return job.view.model_copy(update={"frames": counts})
+
+
+def finding(code: str, weight: str, what: str, cure: str = "") -> Finding:
+    return Finding.model_validate({"code": code, "weight": weight, "what": what, "cure": cure})
+
+
+def _tiles(plan: Plan) -> tuple[TileView, ...]:
+    if plan.grid is None:
+        return ()
+    return tuple(
+        TileView(
+            index=tile.index,
+            state=TaskState.WAITING,
+            x=tile.core.x,
+            y=tile.core.y,
+            width=tile.core.width,
+            height=tile.core.height,
+        )
+        for tile in TileGrid.parse(plan.grid).tiles(plan.size)
+    )

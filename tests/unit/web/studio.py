@@ -1,0 +1,237 @@
+"""A believable afternoon in a studio: the farm in memory, filled."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from farm.domain.job import RenderSettings
+from farm.domain.scene import Weight
+from farm.domain.states import AttemptState, JobState, TaskState
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.views import AttemptView
+from farm.domain.work import Progress, Role
+from tests.unit.web import pictures
+from tests.unit.web.fake_farm import FakeFarm, finding, report
+
+
+def studio(farm: FakeFarm | None = None, long: int = 240) -> FakeFarm:
+    """Jobs ``long``, ``tiled``, ``done``, ``partly``, ``broken``, ``fresh``, ``reading`` and ``dropped``."""
+    farm = farm or FakeFarm()
+    _done(farm)
+    _dropped(farm)
+    _broken(farm)
+    _partly(farm)
+    _long(farm, long)
+    _tiled(farm)
+    farm.add("turntable_chair_v012", "reading", age=20)
+    farm.set("reading", state=JobState.INSPECTING, started=time.time() - 5)
+    farm.add("env_forest_matte_v003", "fresh", owner="Björk", age=8)
+    _workers(farm)
+    return farm
+
+
+def _seconds(frame: int) -> float:
+    return 14 + 9 * math.sin(frame / 17) + 4 * math.sin(frame / 3.1) + (31 if frame % 41 == 0 else 0)
+
+
+def _picture(look: str, frame: int) -> bytes:
+    return pictures.render(look, frame % 24, 320, 180)
+
+
+def _done(farm: FakeFarm) -> None:
+    farm.add("logo_sting_v021", "done", owner="Amélie", age=3 * 3600)
+    farm.plan("done", "1-48", reason="48 frames on 3 workers: whole frames")
+    for frame in range(1, 49):
+        farm.finish("done", frame, _picture("garden", frame), _seconds(frame) / 3)
+    farm.end("done", JobState.DONE, after=312)
+
+
+def _dropped(farm: FakeFarm) -> None:
+    farm.add("sh030_lookdev_test", "dropped", age=2 * 3600)
+    farm.plan("dropped", "1-20")
+    for frame in range(1, 8):
+        farm.finish("dropped", frame, _picture("night", frame), 9)
+    for frame in range(8, 21):
+        farm.frame_state("dropped", frame, TaskState.CANCELLED)
+    farm.end("dropped", JobState.CANCELLED, after=71)
+
+
+def _broken(farm: FakeFarm) -> None:
+    farm.add("client_scene_FINAL_final2", "broken", owner="Tomasz", age=90 * 60)
+    farm.set(
+        "broken",
+        state=JobState.INSPECTING,
+        started=time.time() - 89 * 60,
+        report=report(
+            camera=None,
+            cameras=(),
+            findings=(
+                finding(
+                    "no-camera",
+                    Weight.ERROR,
+                    "The scene “Scene” has no camera.",
+                    "Add a camera, or choose one with --camera.",
+                ),
+            ),
+        ),
+    )
+    farm.end(
+        "broken",
+        JobState.FAILED,
+        "The scene “Scene” has no camera.",
+        "Add a camera, or choose one with --camera.",
+        3,
+    )
+
+
+def _partly(farm: FakeFarm) -> None:
+    farm.add("sh010_rain_fx_v007", "partly", owner="Tomasz", age=70 * 60)
+    farm.plan("partly", "101-160", reason="60 frames on 3 workers: whole frames")
+    log = "Fra:117 Mem:11.18G | Sample 12/128\nSystem is out of GPU memory"
+    for frame in range(101, 161):
+        if frame in (117, 118, 142):
+            key = TaskKey("partly", TaskKind.FRAME, frame)
+            for attempt in range(2):
+                farm.fail_attempt(
+                    "partly",
+                    key,
+                    f"Frame {frame} ran out of memory (11.2 of 12 GB) on node-{4 + attempt}.",
+                    "Render it on a worker with more memory, or lower the texture size limit.",
+                    log_tail=log,
+                    worker_id=f"node-{4 + attempt}-cpu-0",
+                    log_output_id=farm.store("log.txt", log.encode(), "text/plain", Role.LOG).id,
+                )
+            farm.frame_state(
+                "partly", frame, TaskState.FAILED, error=f"Frame {frame} ran out of memory 3 times."
+            )
+        else:
+            farm.finish("partly", frame, _picture("night", frame), _seconds(frame))
+    farm.fail_attempt(
+        "partly",
+        TaskKey("partly", TaskKind.FRAME, 130),
+        "The machine node-2 went away while it rendered.",
+        "Nothing to do: the frame was given to another worker.",
+        state=AttemptState.LOST,
+        worker_id="node-2-cpu-0",
+    )
+    farm.end(
+        "partly",
+        JobState.FAILED,
+        "3 of 60 frames failed.",
+        "Look at the failed attempts on the job’s page.",
+        1500,
+    )
+
+
+def _long(farm: FakeFarm, frames: int) -> None:
+    farm.add(
+        "sh020_marble_run_v034", "long", owner="Amélie", age=25 * 60, settings=RenderSettings(samples=128)
+    )
+    scene = report(
+        scene="Marble Run",
+        scenes=("Marble Run", "Titles"),
+        camera="cam_main",
+        cameras=("cam_main", "cam_close"),
+        marker_cameras={1: "cam_main", 96: "cam_close"},
+        frame_end=frames,
+        adaptive=True,
+        denoise=True,
+        compositor=True,
+        file_format="OPEN_EXR_MULTILAYER",
+        samples=256,
+        findings=(
+            finding(
+                "missing-file",
+                Weight.WARNING,
+                "The image “//textures/oak_rough_4k.png” is missing; it renders pink.",
+                "Pack it with File, External Data, or send its folder along.",
+            ),
+            finding("old-file", Weight.NOTE, "Saved by Blender 4.2; Blender 5.2 reads it."),
+        ),
+        file_version="4.2.1",
+    )
+    farm.plan(
+        "long",
+        f"1-{frames}",
+        reason=f"{frames} frames on 3 workers: whole frames, each on one worker with the scene kept loaded",
+        scene=scene,
+    )
+    done = frames * 6 // 10
+    for frame in range(1, done + 1):
+        if frame == 57:
+            farm.frame_state("long", frame, TaskState.FAILED, error="Blender crashed 3 times on frame 57.")
+            farm.fail_attempt(
+                "long",
+                TaskKey("long", TaskKind.FRAME, 57),
+                "Blender crashed on frame 57 (segmentation fault in the hair system).",
+                "Another worker tries it. If it crashes there too, look at the frame’s hair.",
+                log_tail="Fra:57 Mem:2.31G | Syncing strands\nSegmentation fault",
+            )
+        else:
+            big = frame == done
+            shown = pictures.render("marble", 20, 960, 540) if big else _picture("marble", frame)
+            farm.finish("long", frame, shown, _seconds(frame))
+    for offset, sample in ((1, 87), (2, 34), (3, 12)):
+        farm.frame_state("long", done + offset, TaskState.RUNNING, worker_id=f"node-{offset}-cpu-0")
+        farm.progress("long", done + offset, sample, 128)
+    farm.set("long", seconds_left=1260.0)
+
+
+def _tiled(farm: FakeFarm) -> None:
+    farm.add(
+        "keyart_poster_v005",
+        "tiled",
+        owner="Björk",
+        age=4 * 60,
+        settings=RenderSettings(frames="12", tiles="3x3", samples=512, keep_exr=True),
+    )
+    farm.plan(
+        "tiled",
+        "12",
+        grid="3x3",
+        overlap=8,
+        reason="1 frame on 3 workers: cut 3 × 3, with 8 pixels of overlap for adaptive sampling",
+        scene=report(adaptive=True, denoise=True, samples=512),
+    )
+    farm.frame_state("tiled", 12, TaskState.RUNNING)
+    frame = farm.all["tiled"].frames[12]
+    for tile in frame.tiles[:5]:
+        tile_done(farm, "tiled", 12, tile.index)
+    for index, sample, host in ((5, 318, 1), (6, 96, 2)):
+        farm.tile("tiled", 12, index, TaskState.RUNNING, worker_id=f"node-{host}-cpu-0")
+        farm.progress("tiled", 12, sample, 512, tile=index)
+    farm.set("tiled", seconds_left=96.0)
+
+
+def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:
+    """Commit a tile with a preview of the box it rendered, overlap included."""
+    job = farm.all[job_id]
+    plan = job.view.plan
+    assert plan is not None
+    box = plan.tile(index).rendered
+    picture = pictures.crop(
+        "marble", frame, (960, 540), (box.x, box.y, box.width, box.height), (plan.width, plan.height)
+    )
+    preview = farm.store(f"tile-{index}.jpg", picture)
+    farm.tile(job_id, frame, index, TaskState.DONE, preview=preview.id, progress=None)
+
+
+def _workers(farm: FakeFarm) -> None:
+    for number, job_id, what, sample, samples in (
+        (1, "long", "frame 145", 87, 128),
+        (2, "tiled", "frame 12, tile 7", 96, 512),
+        (3, "long", "frame 147", 12, 128),
+    ):
+        attempt = AttemptView(
+            id=f"now{number}",
+            task=f"{job_id}/1/whole",
+            words=what,
+            state=AttemptState.RUNNING,
+            worker_id=f"node-{number}-cpu-0",
+            started=time.time() - 10,
+            progress=Progress(phase="rendering", sample=sample, samples=samples),
+        )
+        farm.add_worker(f"node-{number}", "busy", job_id, attempt=attempt)
+    farm.add_worker("node-4", "idle", device="OPTIX", device_name="NVIDIA H200", sandboxed=False)
+    farm.add_worker("node-5", "lost")

@@ -1,0 +1,91 @@
+"""The FastAPI application: API, pages, live events, behind one guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from fastapi.staticfiles import StaticFiles
+
+from web import problems
+from web.api import blobs, events, farm, frames, jobs, outputs, scenes
+from web.guard import Guard
+from web.live import Live
+from web.pages import docs_page, farm_page, job_page, jobs_page
+from web.services import Services
+
+_STATIC = Path(__file__).parent / "static"
+
+_ABOUT = """The API of a Tessera render farm; its own pages, the `farm` command and the add-on use it too.
+
+Uploads are content-addressed: ask which blobs are missing, put those, register the scene, submit a job.
+Every error is a problem detail (RFC 9457) with a sentence for people and, in `cure`, what to do.
+"""
+
+_TAGS = [
+    {"name": "jobs", "description": "Requests to render frames of a scene."},
+    {"name": "frames", "description": "Pictures of a job, with their tiles while they render."},
+    {"name": "outputs", "description": "Stored files: frames, previews, logs."},
+    {"name": "scenes", "description": "A .blend with its assets, named by the hash of its content."},
+    {"name": "events", "description": "What happened, live."},
+    {"name": "farm", "description": "The farm itself."},
+]
+
+
+def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
+    """The app on ``services``; ``host`` is the name that it is bound to besides this machine's own."""
+    live = Live(services)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        yield
+        live.close()
+
+    app = FastAPI(
+        title="Tessera",
+        version=version("tessera"),
+        description=_ABOUT,
+        openapi_tags=_TAGS,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # Swagger and ReDoc come from a CDN; ours is a page of its own
+        redoc_url=None,
+        generate_unique_id_function=_operation,
+        lifespan=lifespan,
+    )
+    app.state.services = services
+    app.state.live = live
+    for api in (farm, jobs, frames, outputs, scenes, blobs, events):
+        app.include_router(api.router, prefix="/api")
+    for page in (jobs_page, job_page, farm_page, docs_page):
+        app.include_router(page.router, include_in_schema=False)
+    app.get("/healthz", include_in_schema=False)(_healthy)
+    app.mount("/static", StaticFiles(directory=_STATIC))
+    problems.install(app)
+    app.add_middleware(Guard, hosts=[host])
+    _describe_problems(app)
+    return app
+
+
+def _operation(route: APIRoute) -> str:
+    return route.name
+
+
+def _healthy() -> dict[str, str]:
+    """The process answers; what else answers is told by ``/api/farm``."""
+    return {"status": "ok"}
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Errors are ``application/problem+json``; FastAPI documents every model as plain JSON."""
+    schema: dict[str, Any] = app.openapi()
+    for path in schema["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                if status >= "400" and "application/json" in response.get("content", {}):
+                    response["content"] = {problems.MEDIA_TYPE: response["content"].pop("application/json")}

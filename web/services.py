@@ -1,0 +1,59 @@
+"""What the web process may ask of the farm: the service's verbs, bound to one open farm.
+
+A seam: `web.opened` carries it out with `farm.service`, the tests with a farm in memory. All
+methods are synchronous and thread-safe, and raise the errors of `farm.domain.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from farm.domain.job import JobSpec, Principal
+from farm.domain.scene import Blob, SceneManifest
+from farm.domain.views import (
+    AttemptView,
+    BlobQuery,
+    EventView,
+    FarmView,
+    FrameView,
+    JobView,
+    OutputView,
+    SceneRef,
+)
+
+
+class Services(Protocol):
+    """The verbs, as `farm.service` documents them."""
+
+    def submit(self, who: Principal, spec: JobSpec) -> JobView: ...
+
+    def jobs(self, who: Principal, limit: int, before: str | None) -> list[JobView]: ...
+
+    def job(self, who: Principal, job_id: str) -> JobView: ...
+
+    def cancel(self, who: Principal, job_id: str) -> JobView: ...
+
+    def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]: ...
+
+    def frame(self, who: Principal, job_id: str, frame: int) -> FrameView: ...
+
+    def attempts(self, who: Principal, job_id: str, failed: bool) -> list[AttemptView]: ...
+
+    def missing_blobs(self, who: Principal, query: BlobQuery) -> BlobQuery: ...
+
+    def put_blob(self, who: Principal, sha256: str, chunks: Iterable[bytes]) -> Blob: ...
+
+    def register_scene(self, who: Principal, manifest: SceneManifest) -> SceneRef: ...
+
+    def output(self, who: Principal, output_id: int) -> OutputView: ...
+
+    def stream_output(self, who: Principal, output_id: int) -> Iterator[bytes]: ...
+
+    def events_after(
+        self, who: Principal, sequence: int, job_id: str | None, limit: int
+    ) -> list[EventView]: ...
+
+    def latest_event(self) -> int: ...
+
+    def pulse(self, who: Principal) -> FarmView: ...
