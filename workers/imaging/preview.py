@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
 from pathlib import Path
@@ -34,8 +35,10 @@ def shrink(request: Shrink, link: Link) -> Done:
     started = time.monotonic()
     image, profile = _loaded(request)
     loaded = time.monotonic()
+    jpeg = io.BytesIO()  # given a file, Pillow writes past Python and takes no notice of a full disk
+    image.save(jpeg, "JPEG", quality=QUALITY, optimize=True, icc_profile=profile)
     with replacing(request.out) as file:
-        image.save(file, "JPEG", quality=QUALITY, optimize=True, icc_profile=profile)
+        file.write(jpeg.getbuffer())
     return Done(
         outputs=[Path(request.out).name],
         seconds={"load": loaded - started, "save": time.monotonic() - loaded},
