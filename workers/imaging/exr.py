@@ -11,7 +11,8 @@ copied, never computed with.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -114,10 +115,12 @@ def write_exr(file: BinaryIO, parts: Sequence[tuple[Part, Mapping[str, Any], Map
     file.flush()
 
 
-def _opened(path: str | Path, header_only: bool) -> Any:
+@contextmanager
+def _opened(path: str | Path, header_only: bool) -> Iterator[Any]:
     try:
-        return OpenEXR.File(str(path), separate_channels=True, header_only=header_only)
-    except (RuntimeError, ValueError, UnicodeDecodeError) as error:
+        with OpenEXR.File(str(path), separate_channels=True, header_only=header_only) as file:
+            yield file
+    except (RuntimeError, UnicodeDecodeError) as error:  # names are decoded only when they are asked for
         raise Unreadable("it is not an EXR file, or it is cut short or damaged") from error
 
 

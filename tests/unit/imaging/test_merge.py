@@ -163,6 +163,16 @@ def test_a_file_that_is_no_exr_is_named(content: bytes, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", [b"Beauty.Combined.A", b"Beauty.Depth"])
+def test_a_name_that_is_no_text_is_damage(name: bytes, tmp_path: Path) -> None:
+    pieces = halves(tmp_path)
+    data = (tmp_path / "left.exr").read_bytes()
+    assert name in data
+    (tmp_path / "left.exr").write_bytes(data.replace(name, b"\xff" + name[1:]))
+
+    assert refused(tmp_path, pieces).what.startswith("Piece 1 of 2 cannot be read: ")
+
+
 @pytest.mark.parametrize("missing", [1, 50, 400])
 def test_a_piece_without_its_end_is_refused(missing: int, tmp_path: Path) -> None:
     pieces = halves(tmp_path)
