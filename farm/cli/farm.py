@@ -37,7 +37,7 @@ def up(workers: Workers = None, port: Port = None, as_json: AsJson = False) -> N
     With --json: url, pid, home.
     """
     speaker = Speaker(as_json)
-    module, chosen = stack(), settings(port=port)
+    chosen, module = settings(port=port), stack()
     here = module.running(chosen.home)
     if here is None:
         speaker.say("Starting the farm …")
@@ -61,7 +61,8 @@ def down(as_json: AsJson = False) -> None:
     With --json: stopped (false where none ran).
     """
     speaker = Speaker(as_json)
-    stopped: bool = stack().stop(settings().home)
+    home = settings().home
+    stopped: bool = stack().stop(home)
     if as_json:
         speaker.give({"stopped": stopped})
     speaker.say(

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from types import FrameType
-from typing import Never
+from typing import Any, Never
+
+import typer
+
+from farm.cli.speaker import Speaker, problem
+from farm.domain.errors import Conflict
 
 
 def end_as_interrupt() -> None:
@@ -18,6 +24,23 @@ def end_as_interrupt() -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+
+
+def answers_interrupts(command: Callable[..., None]) -> Callable[..., None]:
+    """Let ``command`` say that it was interrupted, where it has not said more itself; exit code 130."""
+
+    @wraps(command)
+    def answering(*arguments: Any, **named: Any) -> None:
+        try:
+            command(*arguments, **named)
+        except KeyboardInterrupt:
+            speaker, error = Speaker(bool(named.get("as_json"))), Conflict("Interrupted.")
+            if speaker.as_json:
+                speaker.give(problem(error))
+            speaker.fail(error)
+            raise typer.Exit(130) from None
+
+    return answering
 
 
 @contextmanager

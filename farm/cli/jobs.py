@@ -6,7 +6,6 @@ import time
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -43,7 +42,7 @@ def jobs(limit: Limit = 20, as_json: AsJson = False, farm: FarmUrl = None) -> No
 
 
 def _table(found: list[JobView], now: float) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("job", no_wrap=True)
     table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=24)
     table.add_column("state", no_wrap=True)

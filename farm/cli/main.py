@@ -25,7 +25,7 @@ from farm.cli.cancel import cancel
 from farm.cli.doctor import doctor
 from farm.cli.farm import down, status, up
 from farm.cli.fetch import fetch
-from farm.cli.interrupts import end_as_interrupt
+from farm.cli.interrupts import answers_interrupts, end_as_interrupt
 from farm.cli.jobs import jobs, show
 from farm.cli.render import render
 from farm.cli.speaker import Speaker, problem
@@ -41,7 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (render, submit, watch, jobs, show, cancel, fetch, up, down, status, doctor):
-    app.command()(command)
+    app.command()(answers_interrupts(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -76,8 +76,6 @@ def run(arguments: Sequence[str]) -> int:
     speaker = Speaker(as_json)
     try:
         code = app(list(arguments), prog_name="farm", standalone_mode=False)
-        if code == 130:  # Typer makes this of an interrupt that no command answered
-            speaker.note("Interrupted.")
         return code if isinstance(code, int) else 0
     except TesseraError as error:
         return _failed(speaker, error)

@@ -453,3 +453,66 @@ def test_the_web_process_may_restart_while_a_render_is_watched(farm, blend, monk
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err.splitlines()[1:]) == (0, [])
     assert Path("o/a.png").read_bytes() == b"1"
+
+
+def test_on_a_terminal_one_line_shows_frames_samples_and_rate(farm, blend):
+    import pty
+
+    def work(job_id: str) -> None:
+        farm.plan(job_id, "1-3")
+        farm.finish(job_id, 1, {"a.png": b"1"})
+        farm.count(job_id, 2, 4, 8)
+        time.sleep(1.0)
+        farm.finish(job_id, 2, {"b.png": b"2"})
+        farm.finish(job_id, 3, {"c.png": b"3"})
+        farm.end(job_id)
+
+    farm.on_submit = work
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "farm.cli", "render", str(blend), "--out", "o"],
+        stdout=theirs,
+        stderr=theirs,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "120", "TERM": "xterm", "NO_COLOR": "1"},
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # how Linux says that the other side has closed
+            break
+        shown += piece
+    os.close(ours)
+    assert process.wait(30) == 0
+    text = shown.decode()
+    assert "shot ü job1" in text
+    assert "1/3 frames" in text
+    assert "a frame · frame 2 4/8" in text
+    assert "Frame 3 done in 1.5 s: o/c.png" in text
+    assert "Traceback" not in text
+
+
+def test_an_interrupt_before_the_job_is_130_and_leaves_none(cli, farm, blend, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("farm.client.client.FarmClient.upload_scene", interrupted)
+    said = cli("render", blend, "--json")
+    assert (said.code, said.err, said.json["error"]) == (130, "Interrupted.\n", "Interrupted.")
+    assert farm.jobs == {}
+
+
+def test_an_interrupt_while_the_job_is_submitted_cancels_it(cli, farm, blend, monkeypatch):
+    from farm.client.client import FarmClient
+
+    submit = FarmClient.submit
+
+    def interrupted(self, spec):
+        signal.raise_signal(signal.SIGINT)
+        return submit(self, spec)
+
+    monkeypatch.setattr(FarmClient, "submit", interrupted)
+    assert cli("render", blend).code == 130
+    assert farm.jobs["job1"].state is JobState.CANCELLED
