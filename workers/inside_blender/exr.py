@@ -1,9 +1,9 @@
-"""Reads the header of an OpenEXR file: sizes, channel names and text attributes, no pixels.
+"""Reads the header of an OpenEXR file (size, channels, text attributes), and whether the rest is there.
 
 Blender's Python has no OpenEXR library, and Blender itself does not tell these. The layout is from
 "OpenEXR File Layout" (openexr.com): magic, version, then per part a list of attributes
 ``name\\0 type\\0 size value`` ended by an empty name; a multi-part file ends its list of parts with
-one more empty name.
+one more empty name. A table of where each block of lines starts follows, then the blocks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from workers.inside_blender.problem import BAD_RESULT, Problem
 
 MAGIC = 20000630
 MULTI_PART = 0x1000
+#: Lines of a block of pixels, by the number of the compression: none, RLE, ZIPS, ZIP, PIZ, PXR24, B44,
+#: B44A, DWAA, DWAB.
+LINES_OF_CHUNK = (1, 1, 1, 16, 32, 16, 32, 32, 32, 256)
 LARGEST_ATTRIBUTE = 256 * 1024 * 1024  # a Cryptomatte manifest is the scene's names; this is beyond any
 
 
@@ -31,11 +34,13 @@ class Header:
 
 
 def read(path: str) -> Header:
-    """The header of ``path``; `Problem` (bad-result) where it is not a whole EXR header."""
+    """The header of ``path``; `Problem` (bad-result) where it is no EXR or does not hold all its pixels."""
     try:
         with Path(path).open("rb") as stream:
             return _parse(stream)
-    except (OSError, struct.error, ValueError) as error:
+    except (struct.error, LookupError) as error:
+        raise Problem(BAD_RESULT, f"“{Path(path).name}” is an EXR file that is cut short.") from error
+    except (OSError, ValueError) as error:
         raise Problem(BAD_RESULT, f"“{Path(path).name}” is not a readable EXR file: {error}.") from error
 
 
@@ -43,16 +48,38 @@ def _parse(stream: BinaryIO) -> Header:
     magic, version = struct.unpack("<II", stream.read(8))
     if magic != MAGIC:
         raise ValueError("it does not start as one")
-    header = Header()
-    first = True
-    while True:
-        attributes = _attributes(stream)
-        if not attributes:
-            return header
-        _take(header, attributes, first)
-        first = False
-        if not version & MULTI_PART:
-            return header
+    multi = bool(version & MULTI_PART)
+    header, chunks = Header(), 0
+    while attributes := _attributes(stream):
+        _take(header, attributes, first=not header.channels)
+        chunks += _chunk_count(attributes)
+        if not multi:
+            break
+    _check_complete(stream, chunks, multi)
+    return header
+
+
+def _chunk_count(attributes: dict[str, tuple[str, bytes]]) -> int:
+    """How many blocks of lines the part has; multi-part files say so, in others it follows from the size."""
+    if "chunkCount" in attributes:
+        (count,) = struct.unpack("<i", attributes["chunkCount"][1])
+        return int(count)
+    _, top, _, bottom = struct.unpack("<4i", attributes["dataWindow"][1])
+    lines = LINES_OF_CHUNK[attributes["compression"][1][0]]
+    return -(-int(bottom - top + 1) // lines)
+
+
+def _check_complete(stream: BinaryIO, chunks: int, multi: bool) -> None:
+    """Raise ValueError unless the last block of pixels ends within the file.
+
+    Blender reads a file that was cut short without a word and leaves the rest of the picture black.
+    """
+    table = stream.read(8 * chunks)
+    last = max(struct.unpack(f"<{chunks}Q", table), default=0)
+    stream.seek(last + (8 if multi else 4))  # part number, y; then the block's size
+    (size,) = struct.unpack("<i", stream.read(4))
+    if stream.seek(0, 2) < last + (12 if multi else 8) + size:
+        raise ValueError("it is cut short")
 
 
 def _attributes(stream: BinaryIO) -> dict[str, tuple[str, bytes]]:
@@ -69,7 +96,7 @@ def _attributes(stream: BinaryIO) -> dict[str, tuple[str, bytes]]:
     return found
 
 
-def _take(header: Header, attributes: dict[str, tuple[str, bytes]], first: bool) -> None:
+def _take(header: Header, attributes: dict[str, tuple[str, bytes]], *, first: bool) -> None:
     for name, (kind, value) in attributes.items():
         if kind == "chlist":
             header.channels += _channels(value)

@@ -9,7 +9,6 @@ from typing import Any
 from workers.inside_blender import content, devices, look, paths, picture
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.problem import BAD_RESULT, Problem
-from workers.inside_blender.progress import Watch
 from workers.inside_blender.session import Session, peak_memory
 from workers.protocol import Count, Done, RenderFrame
 
@@ -27,7 +26,7 @@ def save_frame(session: Session, changes: Changes, scene: Any, request: Any, dev
     paths.map_outputs(changes, scene, request.out_dir)
     before = paths.snapshot(request.out_dir)
     doing = f"frame {request.look.frame}"
-    with Watch(session.send, picture.layer_names(scene), picture.view_count(scene)) as watch:
+    with picture.watch(scene, session.send) as watch:
         picture.render(scene, doing)
     outputs = paths.written(request.out_dir, before)
     if not outputs:

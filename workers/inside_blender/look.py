@@ -38,6 +38,18 @@ def camera_named(scene: Any, name: str) -> Any:
     return found
 
 
+def use_camera(changes: Changes, scene: Any, camera: Any) -> None:
+    """Render ``scene`` with ``camera`` on every frame, also where markers are bound to others.
+
+    Changing a marker makes Blender choose the camera anew, so the camera is set after the markers and
+    given back after them.
+    """
+    changes.undo(setattr, scene, "camera", scene.camera)
+    for marker in scene.timeline_markers:
+        changes.set(marker, "camera", None)
+    scene.camera = camera
+
+
 def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
     """Set up the file as ``look`` asks until ``changes`` ends; returns the scene and the device's name.
 
@@ -57,9 +69,7 @@ def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
             "Choose Cycles in the file, or submit with --engine cycles.",
         )
     if look.camera is not None:
-        changes.set(scene, "camera", camera_named(scene, look.camera))
-        for marker in scene.timeline_markers:  # a marker would take the camera back on its frame
-            changes.set(marker, "camera", None)
+        use_camera(changes, scene, camera_named(scene, look.camera))
     if look.samples is not None:
         changes.set(cycles, "samples", look.samples)
         changes.set(cycles, "use_layer_samples", "IGNORE")

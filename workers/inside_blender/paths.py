@@ -16,6 +16,7 @@ import bpy
 
 from workers.inside_blender import compat
 from workers.inside_blender.changes import Changes
+from workers.inside_blender.problem import BAD_RESULT, Problem
 
 # Blender's path templates that stand for whole folders: they have no place inside a folder.
 _FOLDER_VARIABLES = re.compile(r"\{blend_dir(_lib)?(:[^}]*)?\}")
@@ -49,6 +50,7 @@ def map_outputs(changes: Changes, scene: Any, out_dir: str) -> None:
     """Send everything that rendering ``scene`` writes under ``out_dir`` until ``changes`` ends."""
     root = os.path.realpath(out_dir)
     Path(root).mkdir(parents=True, exist_ok=True)
+    _refuse_links(root)
     beside = _folder_of(scene.render.filepath)
     for other in bpy.data.scenes:
         changes.set_if_there(other.render, "use_render_cache", False)
@@ -58,6 +60,13 @@ def map_outputs(changes: Changes, scene: Any, out_dir: str) -> None:
         for node in tree.nodes:
             if node.bl_idname == "CompositorNodeOutputFile":
                 _map_node(changes, node, root, folders)
+
+
+def _refuse_links(root: str) -> None:
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            if Path(folder, name).is_symlink():
+                raise Problem(BAD_RESULT, f"The output folder holds a link, “{name}”, that leads elsewhere.")
 
 
 def _map_node(changes: Changes, node: Any, root: str, folders: dict[str, str]) -> None:

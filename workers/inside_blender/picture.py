@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import bpy
 from workers.inside_blender import compat, content
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.problem import BAD_RESULT, Problem, from_blender
+from workers.inside_blender.progress import Watch
+from workers.protocol import Count
 
 PREVIEW_QUALITY = 90
 #: Lossless, and the fastest to write of those that are as small. (Measured; see `tile`.)
@@ -76,12 +79,30 @@ def _save(scene: Any, path: str) -> None:
     try:
         bpy.data.images["Render Result"].save_render(path, scene=scene)
     except (KeyError, RuntimeError) as error:
-        raise Problem(BAD_RESULT, f"The picture could not be saved as “{target.name}”: {error}.") from error
-    if not target.exists():  # a scene of several views: one file each, the first stands for all
-        views = sorted(target.parent.glob(f"{target.stem}*{target.suffix}"))
-        if not views:
-            raise Problem(BAD_RESULT, f"Blender wrote no “{target.name}”.")
-        views[0].replace(target)
+        # For several views Blender writes one file each, and then says that it could not save.
+        if not _keep_first_view(scene, target):
+            what = f"The picture could not be saved as “{target.name}”: {str(error).strip()}."
+            raise Problem(BAD_RESULT, what) from error
+    if not target.exists():
+        raise Problem(BAD_RESULT, f"Blender wrote no “{target.name}”.")
+
+
+def _keep_first_view(scene: Any, target: Path) -> bool:
+    if not scene.render.use_multiview:
+        return False
+    named = (f"{target.stem}{view.file_suffix}{target.suffix}" for view in scene.render.views if view.use)
+    views = [path for path in map(target.with_name, named) if path.exists()]
+    for index, path in enumerate(views):
+        if index:
+            path.unlink()
+        else:
+            path.replace(target)
+    return bool(views)
+
+
+def watch(scene: Any, send: Callable[[Count], None]) -> Watch:
+    """A watch that knows what ``scene`` will render."""
+    return Watch(send, layer_names(scene), view_count(scene), composites=content.composites(scene))
 
 
 def layer_names(scene: Any) -> list[str]:

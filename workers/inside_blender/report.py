@@ -22,7 +22,7 @@ def inspect(session: Session, request: Inspect) -> Done:
         general = findings.general(scene, request.engine)
         if request.camera is not None:
             try:
-                changes.set(scene, "camera", look.camera_named(scene, request.camera))
+                look.use_camera(changes, scene, look.camera_named(scene, request.camera))
                 general = [found for found in general if found["code"] != "no-camera"]
             except Problem as problem:
                 wrong.append(finding("camera-unknown", "error", problem.what, problem.cure))
@@ -31,8 +31,6 @@ def inspect(session: Session, request: Inspect) -> Done:
             "findings": [*wrong, *general, *missing.missing_files()],
             "load_seconds": session.load_seconds,
         }
-        if request.camera is not None:
-            report["marker_cameras"] = {}
         return Done(report=report, peak_memory=peak_memory())
 
 

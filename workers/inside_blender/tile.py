@@ -14,7 +14,6 @@ from typing import Any
 from workers.inside_blender import content, devices, exr, look, picture
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.problem import BAD_RESULT, BAD_SCENE, Problem
-from workers.inside_blender.progress import Watch
 from workers.inside_blender.session import Session, peak_memory
 from workers.protocol import Count, Done, RenderTile
 
@@ -31,7 +30,7 @@ def render_tile(session: Session, request: RenderTile) -> Done:
         changes.set(scene.render, "use_file_extension", True)
         changes.set_if_there(scene.render, "save_output", True)
         doing = f"a piece of frame {request.look.frame}"
-        with Watch(session.send, picture.layer_names(scene), picture.view_count(scene)) as watch:
+        with picture.watch(scene, session.send) as watch:
             picture.render(scene, doing)
         written = sorted(Path(folder).iterdir())
         if len(written) != 1:

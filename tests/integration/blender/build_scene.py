@@ -82,7 +82,9 @@ def build(
 
 
 def monkey(index: int) -> None:
-    bpy.ops.mesh.primitive_monkey_add(location=((index - 2) * 2.2, index % 2 * 2.0, 0), rotation=(0, 0, index * 0.4))
+    bpy.ops.mesh.primitive_monkey_add(
+        location=((index - 2) * 2.2, index % 2 * 2.0, 0), rotation=(0, 0, index * 0.4)
+    )
     thing = bpy.context.object
     thing.pass_index = index + 1
     material = bpy.data.materials.new(f"Material {index}")

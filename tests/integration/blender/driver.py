@@ -16,7 +16,6 @@ import OpenEXR
 from workers.protocol import Answer, Beat, Count, Done, Failed, Look, Message, Ready, decode, encode
 
 
-
 class RenderProcess:
     """One child. `ask` sends a request and waits for its answer; what came meanwhile is kept."""
 

@@ -19,7 +19,9 @@ Build = Callable[..., Path]
 FRAME = Size(161, 91)
 
 
-def tile(child: RenderProcess, box: Box, exr: Path, frame: int = 3, size: Size = FRAME, **rest: object) -> None:
+def tile(
+    child: RenderProcess, box: Box, exr: Path, frame: int = 3, size: Size = FRAME, **rest: object
+) -> None:
     border = box.border(size)
     child.done(
         RenderTile(
@@ -157,11 +159,32 @@ def test_a_piece_of_another_size_than_asked_is_refused(start: Start, build: Buil
 
 def test_a_merged_frame_that_does_not_fit_is_refused(start: Start, build: Build, tmp_path: Path) -> None:
     child = start(build())
+    whole(child, tmp_path / "good.exr")
+    good = (tmp_path / "good.exr").read_bytes()
     tile(child, Box(0, 0, 80, 91), tmp_path / "half.exr")
-    (tmp_path / "cut.exr").write_bytes((tmp_path / "half.exr").read_bytes()[:3000])
+    (tmp_path / "head.exr").write_bytes(good[:1000])
+    (tmp_path / "tail.exr").write_bytes(good[: len(good) * 2 // 3])
     (tmp_path / "text.exr").write_text("not a picture")
-    for name, words in (("half", "80×91"), ("cut", "fit"), ("text", "not a readable EXR")):
-        request = FinishFrame(look(), str(tmp_path / f"{name}.exr"), str(tmp_path / "o"), str(tmp_path / "p.jpg"))
-        failed = child.failed(request)
+    for name, words in (
+        ("half", "80×91"),
+        ("head", "cut short"),
+        ("tail", "cut short"),
+        ("text", "not a readable EXR"),
+        ("none", "not a readable EXR"),
+    ):
+        merged, out, preview = tmp_path / f"{name}.exr", tmp_path / name, tmp_path / "preview.jpg"
+        failed = child.failed(FinishFrame(look(), str(merged), str(out), str(preview)))
         assert failed.cause == "bad-result", failed
         assert words in failed.what
+
+
+def test_a_merged_frame_without_the_passes_to_denoise_is_refused(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    whole(start(build()), tmp_path / "plain.exr")
+    child = start(build(denoise=True))
+    failed = child.failed(
+        FinishFrame(look(), str(tmp_path / "plain.exr"), str(tmp_path / "out"), str(tmp_path / "p.jpg"))
+    )
+    assert failed.cause == "bad-result"
+    assert "no pass “Denoising Albedo”" in failed.what

@@ -3,10 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.integration.blender.driver import RenderProcess
-from workers.protocol import Inspect
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
