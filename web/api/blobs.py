@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
 import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 from fastapi import APIRouter, Path, Request
 
@@ -43,7 +44,8 @@ async def put_blob(
 ) -> Blob:
     """The raw bytes as the body. They are hashed on the way and refused where the hash is another one."""
     chunks = _gathered(request.stream())
-    return await anyio.to_thread.run_sync(lambda: farm.put_blob(who, sha256, _pulled(chunks)))
+    pulled = _pulled(chunks, anyio.lowlevel.current_token())
+    return await anyio.to_thread.run_sync(lambda: farm.put_blob(who, sha256, pulled))
 
 
 async def _gathered(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -58,11 +60,14 @@ async def _gathered(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(held)
 
 
-def _pulled(chunks: AsyncIterator[bytes]) -> Iterator[bytes]:
-    """``chunks`` for a worker thread, each read from the socket only when it is asked for."""
+def _pulled(chunks: AsyncIterator[bytes], loop: anyio.lowlevel.EventLoopToken) -> Iterator[bytes]:
+    """``chunks`` for any other thread, each read from the socket only when it is asked for.
+
+    Storage reads a large upload from threads of its own, so the loop is named, not looked up.
+    """
     while True:
         try:
-            yield anyio.from_thread.run(_next, chunks)
+            yield anyio.from_thread.run(_next, chunks, token=loop)
         except StopAsyncIteration:
             return
 
