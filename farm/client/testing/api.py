@@ -15,7 +15,6 @@ from pydantic import TypeAdapter, ValidationError
 from farm import __version__
 from farm.client.testing.farm import Call, FakeFarm
 from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError, Unavailable
-from farm.domain.events import EventKind
 from farm.domain.job import JobSpec
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.states import JOB_ENDED, JobState
@@ -61,7 +60,7 @@ class Api:
             ("POST", f"{job}/cancel", self._cancel),
             ("GET", f"{job}/frames", self._frames),
             ("GET", f"{job}/frames/(-?[0-9]+)", self._frame),
-            ("GET", f"{job}/attempts", lambda _, job_id: _json(self._farm.attempts.get(job_id, []))),
+            ("GET", f"{job}/attempts", self._attempts),
             ("GET", "/api/outputs/([0-9]+)", self._output),
             ("GET", "/api/events", self._after),
         ]
@@ -102,7 +101,6 @@ class Api:
             created=time.time(),
         )
         self._farm.jobs[job.id] = job
-        self._farm.tell(EventKind.JOB_STATE, job.id, state=job.state)
         threading.Thread(target=self._farm.on_submit, args=(job.id,), daemon=True).start()
         return _json(job, 201)
 
@@ -128,10 +126,16 @@ class Api:
 
     def _frame(self, call: Call, job_id: str, frame: str) -> Answer:
         del call
-        self._found(job_id)
+        if self._found(job_id).plan is None:
+            raise Conflict(f"Job {job_id} has no frames yet.", "Wait until its scene was read.")
         if int(frame) not in self._farm.frames.get(job_id, {}):
             raise NotFound(f"Job {job_id} has no frame {frame}.")
         return _json(self._farm.frames[job_id][int(frame)])
+
+    def _attempts(self, call: Call, job_id: str) -> Answer:
+        del call
+        self._found(job_id)
+        return _json(self._farm.attempts.get(job_id, []))
 
     def _output(self, call: Call, output_id: str) -> Answer:
         del call

@@ -147,7 +147,7 @@ def test_follow_of_an_ended_job_tells_its_events_and_stops(client, farm, tmp_pat
         farm.finish(job_id, frame, {})
     farm.end(job_id)
     events = [event for bunch in client.follow(job_id) for event in bunch]
-    assert len(events) == 703
+    assert len(events) == 702
 
 
 def test_follow_survives_a_farm_that_restarts_on_the_same_port(farm, tmp_path):
