@@ -39,6 +39,11 @@ def stack() -> ModuleType:
     try:
         from farm.embedded import stack as module
     except ImportError as error:
+        if error.name == "fcntl":
+            raise BadInput(
+                "A farm runs on Linux only; this machine can be its client.",
+                "Name a farm elsewhere with --farm URL, or FARM_URL.",
+            ) from None
         raise BadInput(
             f"Only the client is installed here; to run a farm, {error.name} is missing.",
             'Install the whole: pip install "tessera[head,worker]", or name a farm with --farm URL.',
@@ -61,6 +66,8 @@ def find(url: str | None) -> str | None:
     if chosen := url or settings().url:
         return chosen
     here = running()
+    if here is not None and not here.ready:  # it is starting: this waits for it
+        here = stack().start(settings())
     return here.url if here else None
 
 
@@ -91,7 +98,7 @@ def reached_or_started(url: str | None, speaker: Speaker) -> Iterator[tuple[Farm
     speaker.say("Starting a farm for this render …")
     used = False
     try:
-        own: RunningFarm = module.start(chosen, workers=None)
+        own: RunningFarm = module.start(chosen)
         try:
             with FarmClient(own.url) as client:
                 yield client, True

@@ -38,13 +38,11 @@ def up(workers: Workers = None, port: Port = None, as_json: AsJson = False) -> N
     """
     speaker = Speaker(as_json)
     chosen, module = settings(port=port), stack()
-    here = module.running(chosen.home)
-    if here is None:
+    ran = module.running(chosen.home) is not None
+    if not ran:
         speaker.say("Starting the farm …")
-        here = module.start(chosen, workers=workers)
-        told = "The farm is up."
-    else:
-        told = "The farm runs already."
+    here = module.start(chosen, workers=workers, on_step=speaker.say)
+    told = "The farm runs already." if ran else "The farm is up."
     if as_json:
         speaker.give({"url": here.url, "pid": here.pid, "home": str(here.home)})
     speaker.say(f"{told} Its page: {here.url}")
@@ -81,12 +79,14 @@ def status(as_json: AsJson = False, farm: FarmUrl = None) -> None:
     version, dispatcher, storage, workers, rendering, waiting.
     """
     speaker = Speaker(as_json)
-    url = find(farm)
     here = running()
+    url = here.url if here is not None and not here.ready and farm is None else find(farm)
     told: dict[str, Any] = {"running": False, "url": url, "pid": None, "home": str(settings().home)}
     if here is not None and here.url == url:
         told |= {"pid": here.pid, "home": str(here.home)}
     try:
+        if here is not None and not here.ready and farm is None:
+            raise Unavailable("The farm on this machine is starting or ending.", "Ask again in a moment.")
         if url is None:
             raise Unavailable(
                 "No farm runs on this machine.", "Start one with: farm up, or name one with --farm URL."

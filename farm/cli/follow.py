@@ -69,6 +69,9 @@ class Follower:
         tally = Tally(self.outcome.job)
         display.show(tally)
         for events in self._client.follow(self.outcome.job.id):
+            for event in events:
+                if event.kind == EventKind.ATTEMPT_FAILED and event.data.get("retry"):
+                    self._speaker.say(f"{event.data.get('words')}: {event.data.get('what')} Trying again.")
             finished = [frame for event in events if (frame := tally.take(event)) is not None]
             for frame in finished:
                 self._done(self._client.frame(self.outcome.job.id, frame))

@@ -7,7 +7,7 @@ from typing import Any
 
 from farm.cli.words import duration
 from farm.domain.events import EventKind
-from farm.domain.states import TASK_ENDED, JobState, TaskState
+from farm.domain.states import JobState, TaskState
 from farm.domain.views import EventView, JobView
 
 
@@ -49,7 +49,9 @@ class Tally:
             self.running.pop(str(data.get("attempt")), None)
         elif event.kind == EventKind.TILE_STATE and data.get("state") != TaskState.RUNNING:
             self._forget(frame, tile)
-        elif event.kind == EventKind.FRAME_STATE and data.get("state") in TASK_ENDED:
+        elif event.kind == EventKind.JOB_PLANNED:
+            self._forget(None)  # the inspection is over
+        elif event.kind == EventKind.FRAME_STATE and data.get("state") != TaskState.RUNNING:
             self._forget(frame)
             if data.get("state") == TaskState.DONE and isinstance(frame, int):
                 self.last_done = event.time

@@ -15,6 +15,7 @@ import pytest
 from farm.cli import connect
 from farm.client.testing import served
 from farm.domain.errors import Unavailable
+from farm.domain.events import EventKind
 from farm.domain.states import JobState
 
 
@@ -137,6 +138,21 @@ def test_overwrite_replaces_it(cli, farm, blend, renders):
     Path("o/shot_0001.png").write_bytes(b"mine")
     assert cli("render", blend, "--out", "o", "--overwrite").code == 0
     assert Path("o/shot_0001.png").read_bytes() == b"frame 1"
+
+
+def test_an_attempt_that_is_tried_again_is_told(cli, farm, blend):
+    def work(job_id: str) -> None:
+        farm.plan(job_id, "1")
+        farm.tell(
+            EventKind.ATTEMPT_FAILED, job_id, words="frame 1", attempt="a1", what="Blender died.", retry=True
+        )
+        farm.finish(job_id, 1, {})
+        farm.end(job_id)
+
+    farm.on_submit = work
+    said = cli("render", blend, "--out", "o")
+    assert said.code == 0
+    assert "frame 1: Blender died. Trying again." in said.out
 
 
 def test_a_failed_job_says_why_and_keeps_what_was_finished(cli, farm, blend):
@@ -312,7 +328,7 @@ class Embedded:
     def running(self, home):
         return self._running(home) if self.up else None
 
-    def start(self, settings, *, workers, wait=True):
+    def start(self, settings, *, workers=None, wait=True, on_step=None):
         self.up = True
         self.log.append("start")
         return self._running(settings.home)
@@ -323,7 +339,7 @@ class Embedded:
         return was
 
     def _running(self, home):
-        return SimpleNamespace(url=self.url, pid=42, home=home)
+        return SimpleNamespace(url=self.url, pid=42, home=home, ready=True)
 
 
 @pytest.fixture
@@ -364,7 +380,7 @@ def test_a_farm_started_for_the_call_stays_where_another_job_came(cli, embedded,
 
 
 def test_a_farm_that_cannot_start_is_stopped_and_said(cli, embedded, blend, monkeypatch):
-    def start(settings, *, workers):
+    def start(settings, *, workers=None, on_step=None):
         raise Unavailable("Port 8300 is taken.", "Choose another.")
 
     monkeypatch.setattr(embedded, "start", start)

@@ -205,12 +205,12 @@ def test_status_without_a_farm_is_1_and_still_one_object(cli, tmp_path):
 @pytest.fixture
 def stack(monkeypatch):
     """Stands in for the embedded farm; `up` says whether it runs."""
-    made = SimpleNamespace(up=False, given=None)
+    made = SimpleNamespace(up=False, given=None, ready=True)
 
     def farm_of(home):
-        return SimpleNamespace(url="http://127.0.0.1:1", pid=42, home=home)
+        return SimpleNamespace(url="http://127.0.0.1:1", pid=42, home=home, ready=made.ready)
 
-    def start(settings, *, workers):
+    def start(settings, *, workers=None, on_step=None):
         made.up, made.given = True, (settings.port, workers)
         return farm_of(settings.home)
 
@@ -229,11 +229,21 @@ def test_up_starts_once_and_down_ends(cli, stack, tmp_path):
     said = cli("up", "--workers", 2, "--port", 8300, "--json")
     assert said.json == {"url": "http://127.0.0.1:1", "pid": 42, "home": str(tmp_path / "home")}
     assert stack.given == (8300, 2)
-    stack.given = None
     assert cli("up").out.startswith("The farm runs already. Its page: http://127.0.0.1:1")
-    assert stack.given is None
     assert cli("down", "--json").json == {"stopped": True}
     assert cli("down").out == "No farm runs here.\n"
+
+
+def test_a_farm_that_still_starts_is_waited_for_but_status_does_not_wait(cli, stack, farm, monkeypatch):
+    monkeypatch.delenv("FARM_URL")
+    stack.up, stack.ready = True, False
+    monkeypatch.setattr("farm.cli.farm.running", lambda: stack.running(Path("home")))
+    said = cli("status", "--json")
+    assert (said.code, said.json["running"]) == (1, False)
+    assert "starting or ending" in said.err
+    assert stack.given is None
+    assert cli("jobs").code == 1  # nothing answers at the stand-in's address
+    assert stack.given == (0, None)
 
 
 def test_a_wrong_setting_is_named(cli, blend, monkeypatch):
