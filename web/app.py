@@ -37,6 +37,23 @@ _TAGS = [
 ]
 
 
+class Described(FastAPI):
+    """A FastAPI app whose description says that errors are ``application/problem+json``."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            schema = super().openapi()
+            operations = [operation for path in schema["paths"].values() for operation in path.values()]
+            for operation in operations:
+                for status, response in operation["responses"].items():
+                    if response["description"] == "Successful Response":
+                        response["description"] = "The answer."
+                    if status >= "400":  # FastAPI says that a model comes as plain JSON
+                        (content,) = response["content"].values()
+                        response["content"] = {problems.MEDIA_TYPE: content}
+        return super().openapi()
+
+
 def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     """The app on ``services``; ``host`` is the name that it is bound to besides this machine's own."""
     live = Live(services)
@@ -47,7 +64,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
         yield
         live.close()
 
-    app = FastAPI(
+    app = Described(
         title="Tessera",
         version=version("tessera"),
         description=_ABOUT,
@@ -68,7 +85,6 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     app.mount("/static", StaticFiles(directory=_STATIC))
     problems.install(app)
     app.add_middleware(Guard, hosts=[host])
-    _describe_problems(app)
     return app
 
 
@@ -79,13 +95,3 @@ def _operation(route: APIRoute) -> str:
 def _healthy() -> dict[str, str]:
     """The process answers; what else answers is told by ``/api/farm``."""
     return {"status": "ok"}
-
-
-def _describe_problems(app: FastAPI) -> None:
-    """Errors are ``application/problem+json``; FastAPI documents every model as plain JSON."""
-    schema: dict[str, Any] = app.openapi()
-    for path in schema["paths"].values():
-        for operation in path.values():
-            for status, response in operation["responses"].items():
-                if status >= "400" and "application/json" in response.get("content", {}):
-                    response["content"] = {problems.MEDIA_TYPE: response["content"].pop("application/json")}

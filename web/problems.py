@@ -155,6 +155,8 @@ def _sentence(fault: Any) -> str:
     match fault["type"]:
         case "json_invalid":
             return "The body is not JSON."
+        case "model_attributes_type" if not where:
+            return "The body is not a JSON object, or was not sent as Content-Type: application/json."
         case "missing":
             return f"“{where or 'the body'}” is missing."
         case "extra_forbidden":

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from farm.domain.views import EventView
-from web.needs import Events
+from web.needs import Events, Farm, Who
 from web.problems import documented
 
 router = APIRouter(prefix="/events", tags=["events"], responses=documented(422, 503))
@@ -22,7 +22,13 @@ _LARGEST = (1 << 63) - 1
 Job = Annotated[str | None, Query(description="Only events of this job.", max_length=40)]
 
 
-@router.get("", summary="Events after a sequence number")
+def _known(farm: Farm, who: Who, job: Job = None) -> None:
+    """Raise `NotFound` before the stream begins; afterwards there is no way to say it."""
+    if job is not None:
+        farm.job(who, job)
+
+
+@router.get("", summary="Events after a sequence number", responses=documented(404))
 async def list_events(
     live: Events,
     after: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
@@ -37,6 +43,8 @@ async def list_events(
     "/stream",
     summary="Events as they happen",
     response_class=EventSourceResponse,
+    dependencies=[Depends(_known)],
+    responses=documented(404),
 )
 async def stream_events(
     live: Events,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from farm.domain.views import FrameCounts
+from farm.domain.views import FrameCounts, TileView
 
 #: Width of a bar in its own units, and the least that a state with any frame gets: one in a million shows.
 WIDTH, LEAST = 1000.0, 8.0
@@ -12,7 +14,10 @@ WIDTH, LEAST = 1000.0, 8.0
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``state`` is drawn from ``x``, ``width`` wide, in units of which a bar has `WIDTH`."""
+    """``state`` is drawn from ``x``, ``width`` wide, in units of which a bar has `WIDTH`.
+
+    What is under way is drawn thinner than what is done: it is told apart without colour too.
+    """
 
     state: str
     count: int
@@ -40,12 +45,18 @@ def segments(counts: FrameCounts) -> list[Segment]:
     return bar
 
 
-def told(counts: FrameCounts) -> str:
+def of_tiles(tiles: Sequence[TileView]) -> FrameCounts:
+    """Tiles counted as frames are, for the bar of a job that is one cut picture."""
+    counted = Counter(tile.state.value for tile in tiles)
+    return FrameCounts(total=len(tiles), **counted)
+
+
+def told(counts: FrameCounts, one: str = "frame") -> str:
     """The bar in words, for who cannot see it: “18 of 24 frames done, 2 rendering, 1 failed”."""
     if not counts.total:
         return "not planned yet"
     more = [f"{counts.running} rendering"] if counts.running else []
     more += [f"{counts.failed} failed"] if counts.failed else []
     more += [f"{counts.cancelled} cancelled"] if counts.cancelled else []
-    noun = "frame" if counts.total == 1 else "frames"
+    noun = one if counts.total == 1 else f"{one}s"
     return ", ".join([f"{counts.done} of {counts.total} {noun} done", *more])

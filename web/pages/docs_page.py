@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -20,7 +21,8 @@ def docs_page(request: Request, farm: Farm, who: Who) -> HTMLResponse:
     return html(
         "docs.html",
         **shared(farm, who, "docs"),
-        info=document["info"],
+        version=document["info"]["version"],
+        about=_prose(document["info"]["description"]),
         tags=[(tag, _operations(document, tag["name"])) for tag in document["tags"]],
         schemas={name: _fields(schema) for name, schema in document["components"]["schemas"].items()},
     )
@@ -32,7 +34,7 @@ def _operations(document: dict[str, Any], tag: str) -> list[dict[str, Any]]:
             "method": method.upper(),
             "path": path,
             "summary": operation["summary"],
-            "description": operation.get("description", ""),
+            "description": _prose(operation.get("description", "")),
             "parameters": [_parameter(parameter) for parameter in operation.get("parameters", [])],
             "body": _content(operation.get("requestBody", {})),
             "responses": [
@@ -64,12 +66,17 @@ def _content(part: dict[str, Any]) -> str:
 def _fields(schema: dict[str, Any]) -> dict[str, Any]:
     required = set(schema.get("required", []))
     return {
-        "description": schema.get("description", ""),
+        "description": _prose(schema.get("description", "").partition("\n\n")[0]),
         "values": schema.get("enum", []),
         "fields": [
             (name, _type(field), name in required) for name, field in schema.get("properties", {}).items()
         ],
     }
+
+
+def _prose(text: str) -> list[list[str]]:
+    """Paragraphs, each cut at its backticks: every second part is code."""
+    return [re.split("`+", part) for part in text.strip().split("\n\n") if part]
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from farm.domain.views import AttemptView, FrameView, JobView, TileView
 from farm.domain.work import Role
 from web.html import html
 from web.needs import Farm, Who
+from web.pages.bars import of_tiles
 from web.pages.base import shared
 from web.services import Services
 
@@ -39,6 +40,8 @@ def frame_page(job_id: str, frame: int, farm: Farm, who: Who) -> HTMLResponse:
     """The job at one frame."""
     context = shared(farm, who, "jobs")
     job = farm.job(who, job_id)
+    if job.plan is None:  # the frame is not known yet; the page shows it when it is
+        return _page(farm, who, context, job, None, follows=False)
     return _page(farm, who, context, job, farm.frame(who, job_id, frame), follows=False)
 
 
@@ -61,6 +64,11 @@ def newest(farm: Services, who: Principal, job: JobView) -> int | None:
     return best[0].frame if best else job.plan.frame_range[0]
 
 
+def alone(job: JobView, frame: FrameView) -> bool:
+    """The job is this one picture, and it still grows: its tiles are the progress."""
+    return job.frames.total == 1 and frame.state is TaskState.RUNNING
+
+
 def cancellable(job: JobView) -> bool:
     return job.state not in JOB_ENDED and not job.cancelling
 
@@ -76,6 +84,7 @@ def _page(
 ) -> HTMLResponse:
     failed = farm.attempts(who, job.id, failed=True)
     workers = {worker.info.worker_id: worker.info for worker in context["pulse"].workers}
+    tiled = of_tiles(frame.tiles) if frame is not None and frame.tiles and alone(job, frame) else None
     around = (None, None) if frame is None else neighbours(job, frame.frame)
     return html(
         "job.html",
@@ -84,13 +93,15 @@ def _page(
         frame=frame,
         size=frame_size(job),
         tiles=[] if frame is None else [(tile, rendered(job, tile)) for tile in frame.tiles],
+        counts=job.frames if tiled is None else tiled,
+        unit="frame" if tiled is None else "tile",
         downloads=[] if frame is None else downloads(frame),
         previous=around[0],
         following=around[1],
         follows=follows,
         failed=newest_first(failed)[:TOLD],
         failed_total=len(failed),
-        findings=findings(job.report),
+        findings=[found for found in findings(job.report) if found.what != job.error],
         workers=workers,
         can_cancel=cancellable(job),
     )

@@ -167,6 +167,8 @@ class FakeFarm:
     def events_after(self, who: Principal, sequence: int, job_id: str | None, limit: int) -> list[EventView]:
         self._ready()
         self.reads += 1
+        if job_id is not None:
+            self._job(job_id)
         with self.lock:
             return [row for row in self.rows if row.sequence > sequence and job_id in (None, row.job_id)][
                 :limit
