@@ -1,12 +1,24 @@
+"""The loop: answers, beats, faults, and what ends a render process."""
+
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.integration.blender.driver import RenderProcess
+import pytest
+
+from tests.integration.blender.driver import RenderProcess, gone, look
+from workers.protocol import Count, Inspect, Open, RenderFrame, RenderTile, Shrink
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
+SMALL = {"width": 32, "height": 18, "samples": 1, "objects": 1}
+LONG = {"samples": 1 << 20}  # hours
 
 
 def test_the_first_message_tells_what_the_process_is(start: Start) -> None:
@@ -19,3 +31,142 @@ def test_the_first_message_tells_what_the_process_is(start: Start) -> None:
 
 def test_the_kernel_variant_follows_cycles_own_switch(start: Start) -> None:
     assert start(None, CYCLES_CPU_NO_AVX2="1").ready.kernel == "sse42"
+
+
+def test_requests_out_of_place_are_answered_and_the_process_goes_on(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    child = start()
+    assert child.failed(Inspect()).what == "No scene is open."
+    scene = build(**SMALL)
+    child.done(Open(str(scene)))
+    assert "already has a scene" in child.failed(Open(str(scene))).what
+    assert child.failed(Shrink("a", "b", 3)).cause == "internal"
+    assert child.done(Inspect()).report is not None
+
+
+def test_a_device_that_is_not_there_is_a_failure_and_never_the_cpu(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    child = start(build(**SMALL))
+    if any(device["type"] == "HIP" for device in child.ready.devices):
+        pytest.skip("this machine has a HIP device")
+    for name in ("HIP", "NONSENSE"):
+        request = RenderFrame(look(), str(tmp_path / "out"), str(tmp_path / "p.jpg"))
+        device = request.look.__class__(frame=3, device=name)
+        failed = child.failed(RenderFrame(device, request.out_dir, request.preview))
+        assert failed.cause == "no-device"
+        assert "CPU" in failed.what
+        assert failed.cure
+    assert list((tmp_path).glob("out/*")) == []
+
+
+def test_no_camera_and_another_engine_fail_with_a_cure(start: Start, build: Build, tmp_path: Path) -> None:
+    for options, words in (
+        ({"camera": False}, "no camera"),
+        ({"extra": "scene.render.engine = 'BLENDER_WORKBENCH'"}, "not Cycles"),
+    ):
+        child = start(build(**options, **SMALL))
+        failed = child.failed(RenderFrame(look(), str(tmp_path / "out"), str(tmp_path / "p.jpg")))
+        assert failed.cause == "bad-scene"
+        assert words in failed.what
+        assert failed.cure
+
+
+def test_a_frame_below_zero_is_refused(start: Start, build: Build, tmp_path: Path) -> None:
+    child = start(build(**SMALL))
+    failed = child.failed(RenderFrame(look(-4), str(tmp_path / "out"), str(tmp_path / "p.jpg")))
+    assert (failed.cause, "frame -4" in failed.what) == ("bad-scene", True)
+
+
+def test_a_line_that_is_no_message_ends_the_process(start: Start) -> None:
+    child = start()
+    assert child.child.stdin is not None
+    child.child.stdin.write(b'{"kind": "Explode"}\n')
+    child.child.stdin.flush()
+    assert child.child.wait(20) == 2
+
+
+def test_the_end_of_its_input_ends_the_process(start: Start) -> None:
+    child = start()
+    assert child.child.stdin is not None
+    child.child.stdin.close()
+    assert child.child.wait(20) == 0
+
+
+def rendering(child: RenderProcess, tmp_path: Path) -> None:
+    """Send a tile that takes hours, and wait until Cycles counts."""
+    border = [0.0, 1.0, 0.0, 1.0]
+    child.send(RenderTile(look(), border, 161, 91, str(tmp_path / "a.exr"), str(tmp_path / "a.jpg")))
+    while True:
+        message = child.receive()
+        if isinstance(message, Count) and message.sample > 0:
+            return
+
+
+def test_the_end_of_its_input_ends_the_process_in_the_middle_of_a_render(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    child = start(build(**LONG))
+    rendering(child, tmp_path)
+    assert child.child.stdin is not None
+    child.child.stdin.close()
+    assert child.child.wait(20) == 0
+
+
+def test_the_heart_beats_while_cycles_renders(start: Start, build: Build, tmp_path: Path) -> None:
+    child = start(build(**LONG))
+    rendering(child, tmp_path)
+    beats: list[int] = []
+    while len(beats) < 2:
+        message = child.receive()
+        if message.__class__.__name__ == "Beat":
+            beats.append(message.peak_memory)  # type: ignore[union-attr]
+    assert min(beats) > 50 * 1024 * 1024
+
+
+PARENT = """
+import os, subprocess, sys, time
+from workers.protocol import Look, Open, RenderTile, encode, decode
+child = subprocess.Popen([sys.executable, "-P", "-m", "workers.inside_blender"], stdin=subprocess.PIPE,
+    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+    env={**os.environ, "FARM_PARENT_PID": str(os.getpid())})
+os.set_inheritable(child.stdin.fileno(), True)
+holder = subprocess.Popen(["sleep", "60"], pass_fds=[child.stdin.fileno()], stdout=subprocess.DEVNULL)
+look = Look(frame=1, device="CPU")
+child.stdin.write(encode(Open(sys.argv[1])))
+child.stdin.write(encode(RenderTile(look, [0.0, 1.0, 0.0, 1.0], 161, 91, sys.argv[2], sys.argv[2] + ".jpg")))
+child.stdin.flush()
+for line in child.stdout:
+    if getattr(decode(line), "sample", 0):
+        print(child.pid, holder.pid, flush=True)
+        time.sleep(3600)
+"""
+
+
+def test_a_killed_parent_leaves_no_render_behind_though_the_pipe_stays_open(
+    build: Build, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", PARENT, str(build(**LONG)), str(tmp_path / "a.exr")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child, holder = map(int, parent.stdout.readline().split())
+        try:
+            parent.kill()
+            parent.wait()
+            assert gone(child)
+        finally:
+            os.kill(holder, signal.SIGKILL)
+
+
+def test_a_child_that_starts_after_its_parent_went_ends_at_once() -> None:
+    started = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "workers.inside_blender"],
+        env={**os.environ, "FARM_PARENT_PID": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        assert child.wait(20) == 1
+    assert time.monotonic() - started < 20

@@ -1,0 +1,220 @@
+"""The report of a scene, and the plain words about files that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from farm.domain.scene import SceneReport, Weight
+from tests.integration.blender.driver import RenderProcess
+from workers.protocol import Inspect, Open
+
+Start = Callable[..., RenderProcess]
+Build = Callable[..., Path]
+SMALL = {"width": 32, "height": 18, "samples": 2, "objects": 2}
+
+
+def report(child: RenderProcess, **request: object) -> SceneReport:
+    return SceneReport.model_validate(child.done(Inspect(**request)).report)  # type: ignore[arg-type]
+
+
+def codes(findings: object) -> set[str]:
+    return {found.code for found in findings}  # type: ignore[attr-defined]
+
+
+def test_the_report_tells_the_facts_of_the_scene(start: Start, build: Build) -> None:
+    extra = (
+        "add_camera(scene, 'Side', 2.0); m = scene.timeline_markers.new('cut', frame=4);"
+        "m.camera = bpy.data.objects['Side']; scene.frame_step = 2; scene.render.fps = 30;"
+        "scene.render.fps_base = 1.001; scene.render.resolution_percentage = 50;"
+        "bpy.data.scenes.new('Second'); scene.view_layers.new('Off').use = False;"
+        "output_node(scene, '//masks', ('A',))"
+    )
+    found = report(start(build(denoise=True, compositor="glare", layers=2, extra=extra, **SMALL)))
+    assert (found.scene, found.scenes) == ("Scene", ("Scene", "Second"))
+    assert (found.camera, set(found.cameras)) == ("Side", {"Camera", "Side"})  # the marker rules
+    assert found.marker_cameras == {4: "Side"}
+    assert (found.frame_start, found.frame_end, found.frame_step) == (1, 10, 2)
+    assert found.fps == pytest.approx(29.97, abs=0.001)
+    assert (found.full_width, found.full_height, found.percentage) == (32, 18, 50)
+    assert (found.engine, found.samples, found.adaptive, found.denoise) == ("CYCLES", 2, False, True)
+    assert [layer.name for layer in found.layers] == ["ViewLayer", "Layer 1"]
+    assert {"Combined", "Depth", "Diffuse Direct", "CryptoObject00", "Noisy Image"} <= set(
+        found.layers[0].passes
+    )
+    assert found.layers[1].passes == ("Combined", "Mist", "Noisy Image")
+    assert (found.file_format, found.movie, found.output_name) == ("PNG", False, "shot_####")
+    assert (found.compositor, found.file_output_nodes, found.sequencer) == (True, 1, False)
+    assert found.blocks_cutting == ()
+    assert found.breaks_exactness == ()
+    assert found.findings == ()
+    assert (found.file_version[:3], found.blender) == ("5.2", "5.2.3")
+    assert found.load_seconds > 0
+
+
+def test_a_scene_without_a_camera_is_an_error_with_a_cure(start: Start, build: Build) -> None:
+    (found,) = report(start(build(camera=False, **SMALL))).errors
+    assert found.code == "no-camera"
+    assert found.what == "The scene “Scene” has no camera."
+    assert "Add a camera" in found.cure
+
+
+def test_names_that_the_file_does_not_have_are_errors_that_name_those_it_has(
+    start: Start, build: Build
+) -> None:
+    child = start(build(**SMALL))
+    (found,) = report(child, scene="Shot 7").errors
+    assert (found.code, "“Scene”" in found.cure) == ("scene-unknown", True)
+    (found,) = report(child, camera="Drone").errors
+    assert (found.code, "“Camera”" in found.cure) == ("camera-unknown", True)
+    assert report(child, camera="Camera").errors == ()
+
+
+def test_another_engine_is_an_error_unless_cycles_is_forced(start: Start, build: Build) -> None:
+    engine = "scene.render.engine = 'BLENDER_WORKBENCH'"
+    child = start(build(extra=engine, **SMALL))
+    plain = report(child)
+    assert codes(plain.errors) == {"engine-not-cycles"}
+    assert "--engine cycles" in plain.errors[0].cure
+    assert codes(plain.blocks_cutting) == {"engine"}
+    forced = report(child, engine="cycles")
+    assert forced.errors == ()
+    assert (forced.engine, codes(forced.blocks_cutting)) == ("CYCLES", set())
+    assert [(found.code, found.weight) for found in forced.findings] == [("engine-forced", Weight.NOTE)]
+    assert report(child).engine == "BLENDER_WORKBENCH"
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("freestyle", "scene.render.use_freestyle = True"),
+        ("path-guiding", "scene.cycles.use_guiding = True"),
+        ("time-limit", "scene.cycles.time_limit = 5"),
+        ("multi-view", "scene.render.use_multiview = True"),
+        ("border", "scene.render.use_border = True"),
+        ("grease-pencil", "bpy.ops.object.grease_pencil_add(type='MONKEY')"),
+        (
+            "volumes",
+            "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
+            "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
+        ),
+        (
+            "sequencer",
+            "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
+        ),
+        (
+            "shadow-catcher-denoise",
+            "scene.cycles.use_denoising = True; scene.view_layers[0].cycles.use_pass_shadow_catcher = True",
+        ),
+    ],
+)
+def test_what_cannot_be_cut_exactly_is_named(start: Start, build: Build, code: str, extra: str) -> None:
+    assert codes(report(start(build(extra=extra, **SMALL))).blocks_cutting) == {code}
+
+
+@pytest.mark.parametrize(
+    ("expected", "extra"),
+    [
+        ({"adaptive-sampling"}, "scene.cycles.use_adaptive_sampling = True"),
+        ({"denoise-rounding"}, "scene.cycles.use_denoising = True; scene.cycles.samples = 100"),
+        ({"denoise-rounding"}, "scene.cycles.use_denoising = True; scene.cycles.film_exposure = 1.5"),
+        (set(), "scene.cycles.use_denoising = True; scene.cycles.samples = 128"),
+        (set(), "scene.cycles.samples = 100"),
+    ],
+)
+def test_what_can_make_a_cut_frame_differ_is_named(
+    start: Start, build: Build, expected: set[str], extra: str
+) -> None:
+    assert codes(report(start(build(extra=extra, **SMALL))).breaks_exactness) == expected
+
+
+def test_what_is_missing_or_blocked_is_named(start: Start, build: Build) -> None:
+    extra = (
+        "i = bpy.data.images.new('Bricks', 4, 4); i.source = 'FILE'; i.filepath = '//gone/bricks.png';"
+        "i.use_fake_user = True;"
+        "v = bpy.data.volumes.new('Smoke'); v.filepath = '//gone/smoke.vdb'; v.use_fake_user = True;"
+        "d = bpy.data.objects['Suzanne'].driver_add('location', 2).driver;"
+        "d.expression = '__import__(\"os\").getpid()';"
+        "bpy.data.objects['Suzanne'].modifiers.new('Cloth', 'CLOTH');"
+        "f = bpy.data.objects['Suzanne.001'].modifiers.new('Fluid', 'FLUID');"
+        "f.show_viewport = f.show_render = False; f.fluid_type = 'DOMAIN'"  # switched on, it aborts Blender
+    )
+    found = {finding.code: finding for finding in report(start(build(extra=extra, **SMALL))).findings}
+    assert {finding.weight for finding in found.values()} == {Weight.WARNING}
+    assert set(found) == {
+        "missing-image",
+        "missing-volume",
+        "scripts-blocked",
+        "unbaked-simulation",
+        "fluid-domain",
+    }
+    assert "“Bricks”" in found["missing-image"].what
+    assert "“Suzanne”" in found["unbaked-simulation"].what
+    assert all(finding.cure for finding in found.values())
+
+
+def test_a_movie_is_noted_and_its_frames_are_pictures(start: Start, build: Build) -> None:
+    found = report(start(build(file_format="FFMPEG", **SMALL)))
+    assert (found.file_format, found.movie) == ("FFMPEG", True)
+    assert [(note.code, note.weight) for note in found.findings] == [("png-instead", Weight.NOTE)]
+
+
+def test_strips_alone_need_no_camera_and_no_cycles(start: Start, build: Build) -> None:
+    extra = (
+        "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20);"
+        "scene.render.engine = 'BLENDER_WORKBENCH'"
+    )
+    found = report(start(build(camera=False, extra=extra, **SMALL)))
+    assert found.sequencer
+    assert found.errors == ()
+
+
+def bad_file(kind: str, good: bytes) -> bytes | None:
+    newer = good[:13] + b"0799" + good[17:]
+    return {
+        "empty": b"",
+        "lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n",
+        "text": b"hello" * 500,
+        "half": good[: len(good) // 2],
+        "header": good[:200],
+        "newer": newer[: len(newer) // 2],
+        "absent": None,
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "cure"),
+    [
+        ("empty", "is empty", "Save the scene again"),
+        ("lfs", "Git LFS pointer", "git lfs pull"),
+        ("text", "is not a Blender file", "Send a .blend"),
+        ("half", "damaged or cut short", "Save the scene again"),
+        ("header", "damaged or cut short", "Save the scene again"),
+        ("newer", "saved by Blender 7.99; this worker has 5.2.3", "Save it for Blender 5.2"),
+        ("absent", "cannot be read: No such file", "Check the file"),
+    ],
+)
+def test_a_file_that_is_no_scene_is_told_in_plain_words(
+    start: Start, build: Build, tmp_path: Path, kind: str, words: str, cure: str
+) -> None:
+    path = tmp_path / "bad.blend"
+    content = bad_file(kind, build(**SMALL).read_bytes())
+    if content is not None:
+        path.write_bytes(content)
+    failed = start().failed(Open(str(path)))
+    assert failed.cause == "bad-scene"
+    assert words in failed.what
+    assert "“bad.blend”" in failed.what
+    assert str(tmp_path) not in failed.what
+    assert cure in failed.cure
+
+
+def test_a_newer_file_that_opens_is_warned_about(start: Start, build: Build, tmp_path: Path) -> None:
+    good = build(**SMALL).read_bytes()
+    path = tmp_path / "newer.blend"
+    path.write_bytes(good[:13] + b"0799" + good[17:])
+    (found,) = report(start(path)).findings
+    assert (found.code, found.weight) == ("newer-file", Weight.WARNING)
+    assert "Blender 7.99" in found.what
