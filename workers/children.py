@@ -32,6 +32,7 @@ from workers.vigil import Patience, Vigil
 OnCount = Callable[[Count], None]
 _TICK_SECONDS = 1.0
 _LAST_WORDS_SECONDS = 2.0  # between the end of a child's messages and its own end
+_WRAPPER_SECONDS = 1.0  # for bubblewrap to follow its dead child
 _REAP_SECONDS = 5.0
 
 
@@ -111,7 +112,7 @@ class Child:
     def strike(self) -> None:
         """Kill the process and all it started, at once and without waiting."""
         if self._process is not None and self._process.returncode is None:
-            self._struck += families.strike(self._process.pid)
+            self._struck += families.strike(self._process.pid, wrapped=self._launch.sandboxed)
 
     async def kill(self) -> None:
         """`strike`, then reap. May be called twice, and goes on where the caller is cancelled."""
@@ -199,6 +200,10 @@ class Child:
     async def _reap(self) -> None:
         if self._process is None or self._readers is None:
             return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _WRAPPER_SECONDS)
+        if self._process.returncode is None:
+            families.strike(self._process.pid)
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 await self._process.wait()

@@ -40,14 +40,19 @@ def computed(pid: int) -> float:
     return total
 
 
-def strike(pid: int) -> list[psutil.Process]:
+def strike(pid: int, *, wrapped: bool = False) -> list[psutil.Process]:
     """Kill the process group ``pid`` and whoever of the family has left it; gives back the struck.
 
-    The family is listed first: children of a dead process belong to somebody else.
+    The family is listed first: children of a dead process belong to somebody else. A wrapper
+    (``wrapped``) is spared while it has children: it ends by itself, and reaps them. Killed, it would
+    leave them to a first process that, in many containers, reaps nobody.
     """
     family = members(pid)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+    if wrapped and len(family) > 1:
+        family = family[1:]
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
     for process in family:
         with contextlib.suppress(psutil.Error):
             process.kill()

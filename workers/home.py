@@ -10,6 +10,8 @@ from pathlib import Path
 from farm.domain.errors import Unavailable
 from workers import scene_folder
 
+PATIENCE = 5.0  # seconds
+
 
 class WorkerHome:
     """``scratch/blobs`` is everybody's, ``scratch/workers/ID`` this worker's, guarded by a lock file.
@@ -18,8 +20,8 @@ class WorkerHome:
     it is deleted by the next worker that starts on the machine.
     """
 
-    def __init__(self, scratch: Path, worker_id: str, patience: float = 5.0) -> None:
-        """Blocks up to ``patience`` seconds while a predecessor of the same id is still dying.
+    def __init__(self, scratch: Path, worker_id: str) -> None:
+        """Blocks up to `PATIENCE` seconds while a predecessor of the same id is still dying.
 
         Raises `Unavailable` where it does not, or there is no place to work.
         """
@@ -35,7 +37,7 @@ class WorkerHome:
                 f"The worker's scratch folder, {scratch}, cannot be written to ({error.strerror}).",
                 "Give the worker another one with FARM_SCRATCH.",
             ) from error
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + PATIENCE
         while not self._locked():
             if time.monotonic() >= deadline:
                 self._lock.close()

@@ -53,6 +53,7 @@ class Outbox:
         """
         known = after if after <= self._last else 0
         self._reports = [report for report in self._reports if report.sequence > known]
+        await asyncio.sleep(0)  # a caller who acknowledges nothing and asks again must not starve others
         if not self._reports and wait > 0:
             self._news.clear()
             with contextlib.suppress(TimeoutError):

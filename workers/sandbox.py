@@ -29,7 +29,8 @@ _SETTINGS = (  # of /etc only what libraries read: the loader, fonts, time zone,
     "glvnd",
     "nvidia",
 )
-_KERNEL = ("/sys/devices", "/sys/bus", "/sys/class", "/sys/dev", "/sys/module/nvidia")  # cores, NUMA, GPUs
+_CORES = ("/sys/devices/system",)
+_GPU_DRIVER = ("/sys/devices", "/sys/bus/pci", "/sys/class/drm", "/sys/dev/char", "/sys/module")
 _GPU = ("nvidia*", "dri", "kfd", "dxg")
 
 
@@ -105,7 +106,8 @@ def _system() -> list[str]:
             line += ["--ro-bind", name, name]
     for name in _SETTINGS:
         line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    for name in _KERNEL:
+    line += ["--symlink", "/proc/self/mounts", "/etc/mtab"]  # where Blender looks for file systems
+    for name in _GPU_DRIVER if any(_devices()) else _CORES:
         line += ["--ro-bind-try", name, name]
     return line
 

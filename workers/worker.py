@@ -229,9 +229,12 @@ class Worker:
                     sandbox=self._ground.sandbox,
                 )
                 log = AttemptLog(self._home.folder / "logs" / "asking.txt")
-                child = await Child.start(start, log, self._ground.patience)
-                self._ready = child.ready
-                await child.kill()
+                try:
+                    child = await Child.start(start, log, self._ground.patience)
+                    self._ready = child.ready
+                    await child.kill()
+                finally:
+                    log.finish()
             return self._ready
 
     @staticmethod

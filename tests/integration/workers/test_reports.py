@@ -1,0 +1,159 @@
+"""Starting, cancelling, reporting and closing: what the head can rely on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from farm.domain.errors import Unavailable
+from farm.storage import MemoryStorage
+from tests.integration.workers.conftest import FAKE, TILED, Bench, family
+from workers.worker import Worker
+
+
+async def test_one_attempt_at_a_time(bench: Bench) -> None:
+    scene = bench.scene("renderframe = slow 100")
+    await bench.worker.start(bench.order("job/1/whole", scene))
+    with pytest.raises(ValueError, match="attempt1 is running"):
+        await bench.worker.start(bench.order("job/2/whole", scene))
+    assert await bench.worker.attempts() == ["attempt1"]
+
+
+async def test_an_end_is_given_until_it_is_acknowledged(bench: Bench) -> None:
+    await bench.worker.start(bench.order("job/1/whole", bench.scene()))
+    reports: list[dict] = []
+    while not reports or reports[-1]["result"] is None:
+        reports = await bench.worker.reports(0, 10)
+    last = reports[-1]["sequence"]
+    assert await bench.worker.reports(0, 0) == reports
+    assert await bench.worker.reports(last - 1, 0) == reports[-1:]
+    assert await bench.worker.attempts() == ["attempt1"]
+    assert await bench.worker.reports(last, 0) == []
+    assert await bench.worker.attempts() == []
+
+
+async def test_a_new_attempt_may_start_before_the_last_end_is_acknowledged(bench: Bench) -> None:
+    scene = bench.scene()
+    await bench.worker.start(bench.order("job/1/whole", scene))
+    while (await bench.worker.reports(0, 10))[-1]["result"] is None:
+        pass
+    await bench.worker.start(bench.order("job/2/whole", scene))
+    assert await bench.worker.attempts() == ["attempt1", "attempt2"]
+    while len([r for r in await bench.worker.reports(0, 10) if r["result"]]) < 2:
+        await asyncio.sleep(0.01)
+    numbers = [report["sequence"] for report in await bench.worker.reports(0, 0)]
+    assert numbers == sorted(set(numbers))
+
+
+async def test_progress_is_what_was_counted_and_only_the_newest_is_kept(bench: Bench) -> None:
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 40")))
+    await asyncio.sleep(2.5)
+    [report] = await bench.worker.reports(0, 0)
+    assert report["progress"]["phase"] == "rendering"
+    assert report["progress"]["samples"] == 40
+    assert 5 <= report["progress"]["sample"] <= 40
+    assert report["progress"]["layer"] == "ViewLayer"
+
+
+async def test_waiting_for_reports_ends_when_there_is_none(bench: Bench) -> None:
+    assert await bench.worker.reports(0, 0.05) == []
+
+
+async def test_a_cancelled_attempt_ends_at_once_and_leaves_no_process(bench: Bench) -> None:
+    scene = bench.scene("rendertile = slow 1000")
+    await bench.worker.start(bench.order("job/1/tile-0", scene, plan=TILED))
+    await bench.progress("rendering", 2)
+    assert len(family()) == 1
+    async with asyncio.timeout(2):
+        await bench.worker.cancel("attempt1")
+        report = await bench.end()
+    assert report["failure"]["cause"] == "cancelled"
+    assert family() == set()
+    assert await bench.result("job/1/whole", scene)
+
+
+async def test_cancelling_in_a_sandbox_leaves_no_process(
+    make_bench: Callable[..., Awaitable[Bench]],
+) -> None:
+    bench = await make_bench(sandbox=True)
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = hang")))
+    await bench.progress("syncing")
+    async with asyncio.timeout(2):
+        await bench.worker.cancel("attempt1")
+    assert family() == set()
+
+
+async def test_cancelling_something_else_changes_nothing(bench: Bench) -> None:
+    await bench.worker.start(bench.order("job/1/whole", bench.scene()))
+    await bench.worker.cancel("another")
+    assert (await bench.end())["result"] is not None
+    await bench.worker.cancel("attempt1")
+    assert await bench.worker.reports(0, 0) == []
+
+
+async def test_closing_ends_the_children_and_deletes_the_files(
+    make_bench: Callable[..., Awaitable[Bench]], tmp_path: Path
+) -> None:
+    bench = await make_bench()
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 1000")))
+    await bench.progress("rendering", 2)
+    assert len(family()) == 1
+    await bench.worker.close()
+    assert family() == set()
+    left = {path.name for path in (tmp_path / "workers" / "w1").iterdir()}
+    assert left <= {"driver-cache"}
+
+
+async def test_a_picture_waits_for_storage_to_come_back(bench: Bench) -> None:
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 8")))
+    await bench.progress("rendering", 1)
+    bench.storage.away = True
+    await bench.progress("storing")
+    bench.storage.away = False
+    report = await bench.end()
+    assert report["result"]["files"][0]["name"] == "shot_0001.png"
+
+
+async def test_storage_that_stays_away_is_a_storage_failure(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.patiently.PATIENCE", 0.6)
+    scene = bench.scene()
+    bench.storage.away = True
+    failure = await bench.failure("job/1/whole", scene)
+    assert failure["cause"] == "storage"
+    bench.storage.away = False
+    assert await bench.result("job/1/whole", scene)
+
+
+async def test_cancelling_while_storage_is_away_ends_at_once(bench: Bench) -> None:
+    scene = bench.scene()
+    bench.storage.away = True
+    await bench.worker.start(bench.order("job/1/whole", scene))
+    await bench.progress("fetching")
+    async with asyncio.timeout(2):
+        await bench.worker.cancel("attempt1")
+    assert (await bench.end())["failure"]["cause"] == "cancelled"
+    bench.storage.away = False
+    assert await bench.result("job/1/whole", scene)
+
+
+async def test_two_workers_of_one_name_cannot_share_a_machine(
+    bench: Bench, tmp_path: Path, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.home.PATIENCE", 0.0)
+    with pytest.raises(Unavailable, match="already called “w1”"):
+        Worker({"worker_id": "w1", "scratch": str(tmp_path)}, storage=storage, modules=FAKE)
+
+
+async def test_a_gpu_worker_without_its_gpu_says_so(
+    make_bench: Callable[..., Awaitable[Bench]],
+) -> None:
+    bench = await make_bench(device="OPTIX")
+    with pytest.raises(Unavailable, match="OPTIX") as caught:
+        await bench.worker.info()
+    assert caught.value.cure
+    assert (await bench.failure("job/1/whole", bench.scene()))["cause"] == "no-device"
