@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
+from contextlib import closing
 from ipaddress import ip_address
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 from pydantic import ValidationError
 
-from farm.domain.errors import TesseraError, UsageError
+from farm.domain.errors import TesseraError, Unavailable, UsageError
 from farm.service.context import open_farm
 from farm.settings import Settings
 from web.app import create_app
@@ -30,8 +33,11 @@ class Server(uvicorn.Server):
         self._live = live
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Uvicorn's own would raise the signal again at the end; a stop that was asked for is no failure."""
+        del frame
         self._live.close()
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def loopback(host: str) -> None:
@@ -52,16 +58,31 @@ def loopback(host: str) -> None:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM."""
     loopback(settings.host)
-    app = create_app(OpenFarm(open_farm(settings)), settings.host)
+    with closing(open_farm(settings)) as farm:
+        _serve(create_app(OpenFarm(farm), settings.host), settings)
+
+
+def _serve(app: FastAPI, settings: Settings) -> None:
     config = uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    Server(config, app.state.live).run()
+    with _listening(settings.host, settings.port) as listening:
+        Server(config, app.state.live).run([listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket of our own, so that a taken port is told in words; Uvicorn would just leave."""
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise Unavailable(
+            f"The farm's page cannot have port {port} on {host}: {error.strerror}.",
+            "End what uses the port, or set FARM_PORT to another one; 0 finds a free one.",
+        ) from error
 
 
 def main() -> int:
