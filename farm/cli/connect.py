@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from farm.embedded.stack import RunningFarm
 
 
+#: Packages of the head; a machine with none of them is a client.
+_HEAD = ("ray", "fastapi", "sqlalchemy", "boto3")
+
+
 def settings(**given: object) -> Settings:
     """The settings, flags first; raises `BadInput` where the environment or the file is wrong."""
     cure = f"Correct the environment variable, or {farm_home() / 'config.toml'}."
@@ -34,19 +39,24 @@ def settings(**given: object) -> Settings:
         raise BadInput(f"The farm's config.toml cannot be read: {error}.", cure) from None
 
 
+def only_client() -> bool:
+    """Whether nothing of the head is installed here, as on an artist's machine."""
+    return all(find_spec(name) is None for name in _HEAD)
+
+
 def stack() -> ModuleType:
-    """The room that runs a farm on this machine; raises `BadInput` where only the client is installed."""
+    """The room that runs a farm on this machine; raises `BadInput` where it cannot run one."""
+    if only_client():
+        raise BadInput(
+            "Only the client is installed here, and it cannot run a farm.",
+            'Install the whole: pip install "tessera[head,worker]", or name a farm with --farm URL.',
+        )
     try:
         from farm.embedded import stack as module
     except ImportError as error:
-        if error.name == "fcntl":
-            raise BadInput(
-                "A farm runs on Linux only; this machine can be its client.",
-                "Name a farm elsewhere with --farm URL, or FARM_URL.",
-            ) from None
         raise BadInput(
-            f"Only the client is installed here; to run a farm, {error.name} is missing.",
-            'Install the whole: pip install "tessera[head,worker]", or name a farm with --farm URL.',
+            f"This machine cannot run a farm: {error.name} is missing.",
+            "A farm runs on Linux; name one elsewhere with --farm URL, or FARM_URL.",
         ) from None
     return module
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import typer
 
 from farm import __version__
-from farm.cli.connect import find, settings
+from farm.cli.connect import find, only_client, settings
 from farm.cli.options import AsJson, FarmUrl
 from farm.cli.speaker import Speaker
 from farm.client.client import FarmClient
@@ -52,19 +52,19 @@ def doctor(as_json: AsJson = False, farm: FarmUrl = None) -> None:
 
 
 def _machine() -> list[Line]:
-    try:
-        from farm.embedded.doctor import checkup
-    except ImportError as error:
+    if only_client():
         return [
             Line("Python", True, platform.python_version()),
             Line("Tessera", True, f"{__version__}, the client"),
             Line(
                 "Farm on this machine",
                 None,
-                f"only the client is installed here ({error.name} is missing).",
+                "only the client is installed here.",
                 'To render on this machine: pip install "tessera[head,worker]"',
             ),
         ]
+    from farm.embedded.doctor import checkup
+
     return [Line(one.name, one.ok, one.what, one.cure) for one in checkup(settings())]
 
 

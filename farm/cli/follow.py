@@ -48,9 +48,9 @@ class Outcome:
         kept = [path for one in self.delivered.values() for path in one.kept]
         if not kept:
             return None
-        more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        more = f" and {len(kept) - 1} more were" if len(kept) > 1 else " was"
         return Conflict(
-            f"“{kept[0]}”{more} was there already and stayed as it is.",
+            f"“{kept[0]}”{more} there already and stayed.",
             f"Bring the frames elsewhere: farm fetch {self.job.id} --out OTHER, or add --overwrite.",
         )
 

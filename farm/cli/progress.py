@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
 from farm.cli.speaker import Speaker, clean
@@ -19,7 +19,7 @@ class Display:
 
     def __init__(self, speaker: Speaker) -> None:
         self._live = _progress(speaker.out) if speaker.out.is_terminal else None
-        self._task = None if self._live is None else self._live.add_task("", total=None, told="", unit="")
+        self._task = None if self._live is None else self._live.add_task("", total=None, told="", count="")
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -42,7 +42,7 @@ class Display:
             description=clean(f"{job.name[:20]} {job.id}"),
             completed=job.frames.done,
             total=job.frames.total or None,
-            unit="frames",
+            count=f"{job.frames.done}/{job.frames.total} frames" if job.frames.total else "",
             told=clean(tally.told),
         )
 
@@ -50,17 +50,14 @@ class Display:
         """Bytes of the scene on their way; may be called from any thread."""
         if self._live is None or self._task is None or total == 0:
             return
-        self._live.update(
-            self._task, description="sending the scene", told=f"{size(sent)} of {size(total)}", unit=""
-        )
+        self._live.update(self._task, description="sending the scene", told=f"{size(sent)} of {size(total)}")
 
 
 def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}", markup=False),
+        TextColumn("{task.fields[count]}", markup=False),
         TextColumn(
             "{task.fields[told]}",
             markup=False,

@@ -128,7 +128,7 @@ def test_a_file_in_the_way_stays_the_rest_is_fetched_and_the_code_is_1(cli, farm
     assert Path("o/shot_0002.png").read_bytes() == b"frame 2"
     assert said.json["state"] == "done"
     assert said.json["code"] == "conflict"
-    assert "“o/shot_0001.png” was there already and stayed as it is." in said.err
+    assert "“o/shot_0001.png” was there already and stayed." in said.err
     assert [frame["outputs"] == [] for frame in said.json["frames"]] == [True, False]
 
 
@@ -402,12 +402,20 @@ def test_an_own_farm_cancels_a_job_whose_frames_cannot_be_saved(cli, embedded, f
 
 
 def test_a_client_only_install_says_what_to_install(cli, blend, monkeypatch):
-    monkeypatch.setitem(sys.modules, "farm.embedded.stack", None)  # as if its import failed
+    monkeypatch.setattr(connect, "find_spec", lambda name: None)
+    for verb in (("render", blend), ("up",)):
+        said = cli(*verb)
+        assert said.code == 1
+        assert said.err.startswith("Only the client is installed here")
+        assert "pip install" in said.err
+
+
+def test_a_system_that_runs_no_farm_says_so(cli, blend, monkeypatch):
+    monkeypatch.setitem(sys.modules, "farm.embedded.stack", None)  # its import fails, as on Windows
     monkeypatch.delattr("farm.embedded.stack", raising=False)
     said = cli("render", blend)
     assert said.code == 1
-    assert "Only the client is installed here" in said.err
-    assert "pip install" in said.err
+    assert "This machine cannot run a farm" in said.err
 
 
 def start_process(*arguments: str) -> subprocess.Popen[str]:

@@ -281,6 +281,13 @@ def test_doctor_is_well_where_only_optional_things_lack(cli, monkeypatch):
     assert cli("doctor").code == 0
 
 
+def test_doctor_on_a_client_is_well_and_says_how_to_render_here(cli, monkeypatch):
+    monkeypatch.setattr(connect, "find_spec", lambda name: None)
+    said = cli("doctor")
+    assert said.code == 0
+    assert "note  Farm on this machine: only the client is installed here." in said.out
+
+
 def test_doctor_names_a_farm_that_does_not_answer(cli, monkeypatch):
     monkeypatch.setattr(doctor, "_machine", list)
     said = cli("doctor", "--farm", "http://127.0.0.1:9")
