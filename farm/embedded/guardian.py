@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -41,9 +42,17 @@ def main() -> int:
     code = _wait_for(supervisor.pid)
     _kill_all()
     shutil.rmtree(sockets, ignore_errors=True)
-    for socket in (home / "run").glob("*.sock"):
-        socket.unlink(missing_ok=True)
+    for path in _told_sockets(home / "run" / "state.json"):
+        Path(path).unlink(missing_ok=True)
     return code
+
+
+def _told_sockets(state: Path) -> list[str]:
+    """Sockets outside of the farm's folders that the supervisor has told about."""
+    try:
+        return list(json.loads(state.read_bytes())["sockets"])
+    except (OSError, ValueError, KeyError):
+        return []
 
 
 def _wait_for(pid: int) -> int:

@@ -48,6 +48,7 @@ class FarmState(BaseModel):
     started: float  # seconds since the epoch
     parts: tuple[Part, ...] = ()
     ports: dict[str, int] = {}
+    sockets: tuple[str, ...] = ()  # outside of the farm's own folders, for the guardian to remove
     what: str = ""  # why the farm could not start
     cure: str = ""
 

@@ -119,6 +119,7 @@ class Supervisor:
             started=self._started,
             parts=tuple(keeper.part for keeper in self._keepers.values()),
             ports=self._plan.ports,
+            sockets=tuple(str(path) for service in self._plan.services for path in service.sockets),
             what=what,
             cure=cure,
         )

@@ -93,7 +93,7 @@ def told(path: Path) -> Iterator[None]:
             raise StorageFull(
                 f"The disk that holds “{path.parent}” is full.", "Free some space there, then try again."
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR):
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             raise TesseraError(
                 f"“{path}” cannot be written: {error.strerror}.", "Choose a folder that you may write to."
             ) from error

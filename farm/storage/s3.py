@@ -61,7 +61,7 @@ class S3Storage:
         save_verified(key, self.stream(key), path, blob)
 
     def stream(self, key: str, start: int = 0) -> Iterator[bytes]:
-        etag, breaks = "", 0
+        etag, breaks, good = "", 0, start
         while True:
             with self._spoken(key):
                 answer = self._open(key, start, etag)
@@ -71,7 +71,8 @@ class S3Storage:
             try:
                 while chunk := body.read(CHUNK):
                     start += len(chunk)
-                    breaks = 0
+                    if start - good >= CHUNK:  # a few bytes a try are no progress
+                        breaks, good = 0, start
                     yield chunk
                 return
             except _BROKEN:
