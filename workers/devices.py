@@ -8,6 +8,7 @@ from farm.domain.job import Device
 from farm.domain.task import TaskKind
 from farm.domain.work import Cause, Order, RenderClass
 from workers import telemetry
+from workers.config import WorkerConfig
 from workers.failures import AttemptFailed
 from workers.protocol import Ready
 
@@ -53,6 +54,21 @@ def order_device(asked: Device, configured: str, ready: Ready) -> str:
             "Start a worker with --device auto, or render with --device cpu.",
         )
     return kind
+
+
+def device_for(order: Order, config: WorkerConfig, ready: Ready) -> str:
+    """The device that an order is carried out on, CPU where it renders nothing.
+
+    Raises `AttemptFailed`: no-device, or wrong-class where the frame's other pieces come from elsewhere.
+    """
+    if order.kind is TaskKind.INSPECT:
+        return CPU
+    if order.kind is TaskKind.FINISH:
+        check_class(order, render_class(CPU, ready))
+        return CPU
+    device = order_device(order.settings.device, config.device, ready)
+    check_class(order, render_class(device, ready))
+    return device
 
 
 def device_name(device: str, ready: Ready) -> str:

@@ -48,8 +48,8 @@ def harvest(
 
 def _safe(name: str) -> str:
     path = PurePosixPath(name)
-    shown = plain(name, 200)
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\\" in name or shown != name:
+    shown = plain(name, 120)
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\\" in name or not name.isprintable():
         raise _bad(f"Blender wrote to “{shown}”, which is no path inside of its output folder.")
     if len(path.parts) > _DEEPEST or any(len(part.encode()) > _LONGEST for part in path.parts):
         raise _bad(f"The output path “{shown}” is too long.", "Shorten the scene's output path.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 from workers.failures import plain
 
@@ -25,8 +27,10 @@ class AttemptLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("wb")
+        self._file: BinaryIO | None = None
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb")
         self._written = 0
         self._left_out = 0
         self._tail = bytearray()
@@ -41,15 +45,14 @@ class AttemptLog:
 
     def finish(self) -> int:
         """End the file; its size in bytes. `write` afterwards only feeds the tail."""
-        if not self._file.closed:
+        if self._file is not None:
             if self._left_out > len(self._tail):
                 self._put(f"\n… {self._left_out - len(self._tail)} bytes left out …\n".encode())
             if self._left_out:
                 self._put(bytes(self._tail[-self._left_out :]))
-            try:
+            with contextlib.suppress(OSError):
                 self._file.close()
-            except OSError:
-                return 0
+            self._file = None
         return self._written
 
     @property
@@ -64,7 +67,7 @@ class AttemptLog:
         return plain("\n".join(telling[-lines:])[-characters:], characters)
 
     def _put(self, data: bytes) -> None:
-        if self._file.closed:
+        if self._file is None:
             return
         try:
             self._file.write(data)

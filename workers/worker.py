@@ -21,7 +21,7 @@ from workers.attempt import Attempt
 from workers.blob_cache import BlobCache
 from workers.children import Child
 from workers.config import WorkerConfig
-from workers.devices import device_name, render_class, worker_device
+from workers.devices import device_for, device_name, render_class, worker_device
 from workers.failures import AttemptFailed, understood
 from workers.home import WorkerHome
 from workers.launch import Folders, launch
@@ -80,6 +80,7 @@ class Worker:
         self._ready: Ready | None = None
         self._asking = asyncio.Lock()
         self._running: tuple[str, asyncio.Task[None]] | None = None
+        self._last: asyncio.Task[None] | None = None
 
     async def info(self) -> dict[str, Any]:
         """A `WorkerInfo`. The first call starts a render process to ask what it is.
@@ -110,7 +111,7 @@ class Worker:
             raise ValueError(f"attempt {self._running[0]} is running; a worker does one at a time")
         parsed = Order.model_validate(order)
         task = asyncio.create_task(self._run(parsed), name=f"attempt {parsed.attempt_id}")
-        self._running = (parsed.attempt_id, task)
+        self._running, self._last = (parsed.attempt_id, task), task
 
     async def cancel(self, attempt_id: str) -> None:
         """End an attempt now; it reports that it was cancelled. One that has ended is left alone."""
@@ -119,7 +120,8 @@ class Worker:
         task = self._running[1]
         if self._session is not None:
             self._session.strike()
-        task.cancel()
+        if not task.cancelling():  # a second blow would hit the tidying up after the first
+            task.cancel()
         await asyncio.wait([task])
 
     async def reports(self, after: int, wait: float) -> list[dict[str, Any]]:
@@ -139,38 +141,52 @@ class Worker:
         """End everything that this worker started and delete its files; the machine's cache stays."""
         if self._running is not None:
             await self.cancel(self._running[0])
+        if self._last is not None:
+            await asyncio.wait([self._last])
         await self._drop_session()
         self._outbox.close()
         await asyncio.to_thread(self._home.close)
 
     async def _run(self, order: Order) -> None:
         """Carry out an order to its one report, whatever happens."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        outcome: Result | Failure
         number = next(self._numbers)
         log = AttemptLog(self._home.folder / "logs" / f"{number}.txt")
-        attempt: Attempt | None = None
         try:
-            attempt = await self._prepared(order, log, number)
-            result = await STEPS[order.kind](attempt)
-            stored = (*result.files, *await attempt.store_log())
-            seconds = result.seconds.model_copy(update={"total": loop.time() - began})
-            outcome = result.model_copy(update={"files": stored, "seconds": seconds})
+            outcome = await self._outcome(order, log, number)
         except asyncio.CancelledError:
             outcome = Failure(cause=Cause.CANCELLED, what="The attempt was cancelled.")
             await self._after_failure()
-        except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
-            outcome = await self._failure(error, attempt, log)
         log.finish()
         self._running = None
         self._outbox.end(order.attempt_id, outcome)
-        await asyncio.to_thread(self._tidy, attempt, log)
+        await asyncio.to_thread(self._tidy, f"attempt-{number}", self._session, log)
 
-    async def _prepared(self, order: Order, log: AttemptLog, number: int) -> Attempt:
-        """The attempt with its session and folders."""
+    async def _outcome(self, order: Order, log: AttemptLog, number: int) -> Result | Failure:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        attempt: Attempt | None = None
+        try:
+            attempt = await self._prepared(order, log, f"attempt-{number}")
+            result = await STEPS[order.kind](attempt)
+            stored = (*result.files, *await attempt.store_log())
+            seconds = result.seconds.model_copy(update={"total": loop.time() - began})
+            return result.model_copy(update={"files": stored, "seconds": seconds})
+        except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
+            failed = understood(error)
+        await self._after_failure()
+        return Failure(
+            cause=failed.cause,
+            what=failed.what,
+            cure=failed.cure,
+            log_tail=log.telling(),
+            files=await attempt.store_log() if attempt is not None else (),
+        )
+
+    async def _prepared(self, order: Order, log: AttemptLog, name: str) -> Attempt:
+        """The attempt with its session and folders; an order that is not for this worker stops here."""
+        if self._ready is not None:
+            device_for(order, self._config, self._ready)
         session = await self._session_for(order)
-        name = f"attempt-{number}"
         attempt = Attempt(
             order=order,
             session=session,
@@ -193,15 +209,6 @@ class Worker:
             root = self._home.folder / "sessions" / str(next(self._numbers))
             self._session = Session(self._ground, order.manifest, runtime, root)
         return self._session
-
-    async def _failure(self, error: Exception, attempt: Attempt | None, log: AttemptLog) -> Failure:
-        """Why the attempt failed, with its log; whatever is left of its processes ends."""
-        failed = understood(error)
-        await self._after_failure()
-        files = await attempt.store_log() if attempt is not None else ()
-        return Failure(
-            cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log.telling(), files=files
-        )
 
     async def _after_failure(self) -> None:
         """No process that was part of a failure sees another attempt."""
@@ -237,9 +244,10 @@ class Worker:
                     log.finish()
             return self._ready
 
-    @staticmethod
-    def _tidy(attempt: Attempt | None, log: AttemptLog) -> None:
+    def _tidy(self, name: str, session: Session | None, log: AttemptLog) -> None:
+        """Delete an attempt's files; runs in a thread, and nobody waits for it."""
         log.path.unlink(missing_ok=True)
-        if attempt is not None:
-            for folder in (attempt.work, attempt.inputs, attempt.kept):
-                scene_folder.remove(folder)
+        scene_folder.remove(self._home.folder / "kept" / name)
+        if session is not None:
+            scene_folder.remove(session.scratch / name)
+            scene_folder.remove(session.inputs / name)

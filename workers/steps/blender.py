@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from farm.domain.task import TaskKind
 from workers.attempt import Attempt
 from workers.children import Child
-from workers.devices import check_class, order_device, render_class
+from workers.devices import device_for
 from workers.protocol import Shrink
 
 PREVIEW_WIDTH = 1920  # pixels, at most
@@ -25,10 +24,7 @@ async def warm(attempt: Attempt) -> Child:
     attempt.phase("loading")
     child = await session.render(attempt.log)
     attempt.spent["load"] = session.load_seconds
-    if attempt.order.kind is not TaskKind.INSPECT:
-        settings, config = attempt.order.settings, session.ground.config
-        attempt.device = order_device(settings.device, config.device, child.ready)
-        check_class(attempt.order, render_class(attempt.device, child.ready))
+    attempt.device = device_for(attempt.order, session.ground.config, child.ready)
     return child
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from farm.domain.work import Cause, PieceRef, RenderClass, Result
 from workers.attempt import Attempt
-from workers.devices import check_class, render_class
+from workers.devices import device_for
 from workers.failures import AttemptFailed
 from workers.patiently import patiently
 from workers.protocol import FinishFrame, MergeFrame, PieceFile
@@ -38,7 +38,7 @@ async def finish(attempt: Attempt) -> Result:
     with attempt.timed("load"):
         child = await attempt.session.fresh(attempt.log)
     try:
-        check_class(attempt.order, render_class("CPU", child.ready))
+        device_for(attempt.order, attempt.session.ground.config, child.ready)
         attempt.phase("finishing")
         done = await child.ask(
             FinishFrame(

@@ -86,6 +86,15 @@ async def test_cancelling_in_a_sandbox_leaves_no_process(
     assert family() == set()
 
 
+async def test_cancelling_twice_at_once_gives_one_report(bench: Bench) -> None:
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 1000")))
+    await bench.progress("rendering", 2)
+    await asyncio.gather(bench.worker.cancel("attempt1"), bench.worker.cancel("attempt1"))
+    assert (await bench.end())["failure"]["cause"] == "cancelled"
+    assert await bench.worker.reports(0, 0) == []
+    assert await bench.worker.attempts() == []
+
+
 async def test_cancelling_something_else_changes_nothing(bench: Bench) -> None:
     await bench.worker.start(bench.order("job/1/whole", bench.scene()))
     await bench.worker.cancel("another")
@@ -108,7 +117,7 @@ async def test_closing_ends_the_children_and_deletes_the_files(
 
 
 async def test_a_picture_waits_for_storage_to_come_back(bench: Bench) -> None:
-    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 8")))
+    await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 25")))
     await bench.progress("rendering", 1)
     bench.storage.away = True
     await bench.progress("storing")

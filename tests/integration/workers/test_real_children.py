@@ -1,0 +1,129 @@
+"""The worker with the real Blender and the real imaging process, locked in where that works."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import numpy as np
+import OpenEXR
+import psutil
+import pytest
+
+from farm.domain.plan import Plan
+from farm.domain.scene import SceneReport
+from farm.storage import MemoryStorage
+from tests.integration.workers.conftest import Bench, family
+
+WIDTH, HEIGHT = 96, 54
+WHOLE = Plan(frames="1-2", width=WIDTH, height=HEIGHT, reason="test")
+TILED = WHOLE.model_copy(update={"grid": "2x2", "overlap": 2})
+
+_BUILD = """
+import sys, bpy
+bpy.ops.wm.read_factory_settings(use_empty=True)
+scene = bpy.context.scene
+bpy.ops.mesh.primitive_monkey_add(); bpy.ops.object.modifier_add(type="SUBSURF")
+bpy.ops.object.light_add(type="SUN", rotation=(0.6, 0.2, 0)); bpy.context.object.data.energy = 3
+bpy.ops.object.camera_add(location=(0, -5, 1), rotation=(1.4, 0, 0)); scene.camera = bpy.context.object
+scene.render.engine = "CYCLES"
+scene.cycles.samples = 4
+scene.cycles.use_adaptive_sampling = False
+scene.cycles.use_denoising = False
+scene.render.resolution_x, scene.render.resolution_y = 96, 54
+scene.render.image_settings.file_format = "PNG"
+scene.render.filepath = "//shot_####"
+bpy.ops.wm.save_as_mainfile(filepath=sys.argv[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def blend(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("scene") / "monkey.blend"
+    subprocess.run([sys.executable, "-P", "-c", _BUILD, str(path)], check=True, capture_output=True)
+    return path.read_bytes()
+
+
+@pytest.fixture
+async def real(make_bench: Callable[..., Awaitable[Bench]]) -> Bench:
+    return await make_bench(modules=None, sandbox=True, threads=2)
+
+
+def picture(storage: MemoryStorage, key: str, path: Path) -> dict[str, np.ndarray]:
+    """Channels of a stored EXR by part and name, each (height, width[, channels]), y down."""
+    path.write_bytes(b"".join(storage.stream(key)))
+    parts = OpenEXR.File(str(path)).parts
+    return {
+        f"{part.name()}/{name}": channel.pixels for part in parts for name, channel in part.channels.items()
+    }
+
+
+async def test_a_frame_cut_in_tiles_is_the_frame_rendered_whole(
+    real: Bench, blend: bytes, tmp_path: Path
+) -> None:
+    scene = real.scene(blend)
+    info = await real.worker.info()
+    report = SceneReport.model_validate((await real.result("job/inspect", scene, plan=None))["report"])
+    assert report.size().width == WIDTH
+
+    whole = await real.result("job/1/whole", scene, plan=WHOLE, report=report, keep_exr=True)
+    assert whole["render_class"] == info["render_class"]
+    pieces = await real.pieces(scene, plan=TILED, report=report)
+    finish = await real.result("job/1/finish", scene, plan=TILED, report=report, pieces=pieces, keep_exr=True)
+    names = [
+        {file["name"]: file["role"] for file in result["files"] if file["role"] != "log"}
+        for result in (whole, finish)
+    ]
+    assert names[0] == names[1]
+    assert names[0]["shot_0001.png"] == "output"
+
+    keys = [
+        next(file["key"] for file in result["files"] if file["role"] == "exr") for result in (whole, finish)
+    ]
+    first, second = (picture(real.storage, key, tmp_path / "a.exr") for key in keys)
+    assert first.keys() == second.keys()
+    for name, pixels in first.items():
+        assert np.array_equal(pixels, second[name], equal_nan=True), name
+    assert any(pixels.max() > 0.01 for pixels in first.values())
+
+
+async def test_a_blender_killed_in_the_middle_of_a_tile_costs_one_attempt(real: Bench, blend: bytes) -> None:
+    scene = real.scene(blend)
+    before = await real.result("job/1/tile-0", scene, plan=TILED)
+    await real.worker.start(real.order("job/1/tile-1", scene, plan=TILED, samples=100_000))
+    await real.progress("rendering")
+    for pid in family():
+        process = psutil.Process(pid)
+        if process.name().startswith("python"):
+            process.kill()
+    failure = (await real.end())["failure"]
+    assert failure["cause"] == "crash"
+    assert "SIGKILL" in failure["what"]
+    after = await real.result("job/1/tile-0", scene, plan=TILED)
+    assert after["render_class"] == before["render_class"]
+    assert family()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"", "empty"), (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "LFS")],
+)
+async def test_what_is_no_blend_file_is_told_by_blender_in_words(
+    real: Bench, data: bytes, words: str
+) -> None:
+    failure = await real.failure("job/inspect", real.scene(data), plan=None)
+    assert failure["cause"] == "bad-scene"
+    assert words in failure["what"]
+    assert failure["cure"]
+
+
+async def test_closing_while_blender_renders_leaves_nothing(real: Bench, blend: bytes) -> None:
+    await real.worker.start(real.order("job/1/whole", real.scene(blend), plan=WHOLE, samples=100_000))
+    await real.progress("rendering")
+    assert family()
+    await real.worker.close()
+    assert family() == set()
+    assert hashlib.sha256(blend).hexdigest() in {path.name for path in real.worker._home.blobs.glob("??/*")}
