@@ -15,6 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from web import problems
 from web.api import blobs, events, farm, frames, jobs, outputs, scenes
 from web.guard import Guard
+from web.limit import Limit
 from web.live import Live
 from web.pages import docs_page, farm_page, job_page, jobs_page
 from web.services import Services
@@ -84,6 +85,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     app.get("/healthz", include_in_schema=False)(_healthy)
     app.mount("/static", StaticFiles(directory=_STATIC))
     problems.install(app)
+    app.add_middleware(Limit)
     app.add_middleware(Guard, hosts=[host])
     return app
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,6 +20,10 @@ from web.html import html
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+_HTTP = {
+    405: "{method} is not possible at {path}.",
+    413: "The request is larger than this call takes.",
+}
 _LISTED = 3  # faults of one request that are told; the rest is counted
 
 
@@ -117,11 +122,11 @@ async def _http(request: Request, error: Exception) -> Response:
     allowed = (error.headers or {}).get("Allow", "")
     problem = ProblemDetails(
         type=f"urn:tessera:problem:http-{error.status_code}",
-        title=error.detail,
+        title=HTTPStatus(error.status_code).phrase,
         status=error.status_code,
-        detail=f"{request.method} is not possible at {request.url.path}."
-        if error.status_code == 405
-        else f"{error.detail}.",
+        detail=_HTTP.get(error.status_code, "{said}.").format(
+            method=request.method, path=request.url.path, said=error.detail.rstrip(".")
+        ),
         cure=f"Use {allowed}; /api/docs lists every call."
         if allowed
         else "The page /api/docs lists every call.",

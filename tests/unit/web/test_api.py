@@ -13,6 +13,7 @@ from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Role
 from tests.unit.web.fake_farm import SCENE_ID, FakeFarm
+from web.limit import LARGEST_REQUEST
 
 PROBLEM = "application/problem+json"
 
@@ -234,6 +235,17 @@ def test_every_error_of_the_api_is_a_problem(client: TestClient, method: str, pa
     assert answer.json()["status"] == status
     assert answer.json()["detail"]
     assert answer.json()["cure"]
+
+
+def test_a_request_that_would_fill_the_memory_is_refused_but_a_blob_may_be_larger(
+    client: TestClient,
+) -> None:
+    large = b" " * (LARGEST_REQUEST + 1)
+    answer = client.post("/api/jobs", content=large, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.headers["content-type"]) == (413, PROBLEM)
+    assert answer.json()["detail"] == "The request is larger than this call takes."
+    name = hashlib.sha256(large).hexdigest()
+    assert client.put(f"/api/blobs/{name}", content=large).status_code == 201
 
 
 def test_a_fault_of_ours_tells_no_traceback_but_logs_one(
