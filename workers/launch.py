@@ -78,7 +78,7 @@ def environment(ours: Mapping[str, str], home: Path, cache: Path, python_path: s
     env |= {
         "HOME": str(home),
         "TMPDIR": str(home),
-        "XDG_CACHE_HOME": str(cache),
+        "XDG_CACHE_HOME": str(home),
         "XDG_CONFIG_HOME": str(home),
         "XDG_RUNTIME_DIR": str(home),
         "CUDA_CACHE_PATH": str(cache / "cuda"),

@@ -72,7 +72,7 @@ class Worker:
             modules=modules or Modules(),
             cache=BlobCache(self._home.blobs, self._storage, self._config.cache_bytes),
             sandbox=self._config.sandbox and works,
-            driver_cache=self._home.folder / "driver-cache",
+            driver_cache=self._home.driver_cache,
         )
         self._outbox = Outbox()
         self._numbers = itertools.count(1)

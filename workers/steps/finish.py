@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from farm.domain.work import Cause, PieceRef, RenderClass, Result
 from workers.attempt import Attempt
@@ -23,20 +24,17 @@ async def finish(attempt: Attempt) -> Result:
     (attempt.work / OUT).mkdir()
     attempt.phase("fetching")
     with attempt.timed("fetch"):
-        pieces = await _fetch(attempt)
         await attempt.session.lay_out()
-    attempt.phase("merging")
-    plan = attempt.plan
-    imaging = await attempt.session.imaging(attempt.log)
-    merged = attempt.work / MERGED
-    with attempt.timed("save"):
-        done = await imaging.ask(
-            MergeFrame(pieces=pieces, width=plan.width, height=plan.height, out=str(merged)), attempt.count
-        )
-    attempt.heed(done)
+    opening = asyncio.create_task(attempt.session.fresh(attempt.log))  # takes as long as the merge
+    try:
+        merged = await _merge(attempt)
+    except BaseException:
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+        raise
     attempt.phase("loading")
     with attempt.timed("load"):
-        child = await attempt.session.fresh(attempt.log)
+        child = await opening
     try:
         device_for(attempt.order, attempt.session.ground.config, child.ready)
         attempt.phase("finishing")
@@ -79,6 +77,21 @@ def check_pieces(attempt: Attempt) -> RenderClass:
             "Render the frame again on workers of one class.",
         )
     return classes[0]
+
+
+async def _merge(attempt: Attempt) -> Path:
+    """Fetch the pieces and put them together; the merged frame's path."""
+    with attempt.timed("fetch"):
+        pieces = await _fetch(attempt)
+    attempt.phase("merging")
+    plan, merged = attempt.plan, attempt.work / MERGED
+    imaging = await attempt.session.imaging(attempt.log)
+    with attempt.timed("save"):
+        done = await imaging.ask(
+            MergeFrame(pieces=pieces, width=plan.width, height=plan.height, out=str(merged)), attempt.count
+        )
+    attempt.heed(done)
+    return merged
 
 
 async def _fetch(attempt: Attempt) -> list[PieceFile]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from farm.domain.scene import SceneReport
 from workers import runtimes
 from workers.launch import Folders, environment, launch
 from workers.runtimes import Runtime, code_folder
-from workers.sandbox import Access, wrapped
+from workers.sandbox import Access, sandbox_status, wrapped
 
 
 @pytest.fixture
@@ -90,6 +92,51 @@ def test_a_foreign_python_finds_our_code_and_ours_needs_no_help() -> None:
 def test_a_scene_is_rendered_by_the_blender_that_inspected_it() -> None:
     older = Runtime("4.5", Path("/opt/blender-4.5/bin/python3.11"), "4.5.1")
     assert runtimes.serving(None, [OWN, older]) is OWN
+    for version, chosen in (("4.5.1", older), ("5.2.3 e13b728c6880", OWN), ("3.6.0", OWN)):
+        report = SceneReport(
+            scene="Scene",
+            scenes=("Scene",),
+            camera="Camera",
+            cameras=("Camera",),
+            frame_start=1,
+            frame_end=2,
+            full_width=64,
+            full_height=36,
+            percentage=100,
+            engine="CYCLES",
+            samples=4,
+            file_format="PNG",
+            blender=version,
+        )
+        assert runtimes.serving(report, [OWN, older]) is chosen
+
+
+def test_a_missing_sandbox_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    works, cure = sandbox_status.__wrapped__()
+    assert works is False
+    assert "apt-get install bubblewrap" in cure
+
+
+@pytest.mark.parametrize(
+    ("said", "cure"),
+    [
+        ("bwrap: No permissions to create new namespace", "unprivileged_userns_clone"),
+        ("bwrap: setting up uid map: Permission denied", "apparmor_restrict_unprivileged_userns"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"),
+    ],
+)
+def test_a_sandbox_that_the_system_forbids_is_told_with_its_cure(
+    monkeypatch: pytest.MonkeyPatch, said: str, cure: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/bwrap")
+    monkeypatch.setattr(
+        "subprocess.run", lambda *_, **__: subprocess.CompletedProcess([], 1, stdout="", stderr=said)
+    )
+    works, told = sandbox_status.__wrapped__()
+    assert works is False
+    assert said in told
+    assert cure in told
 
 
 def test_this_machine_s_blender_is_found() -> None:
