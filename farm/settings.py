@@ -32,6 +32,7 @@ class StorageSettings(BaseModel):
     bucket: str = "tessera"
     access_key: str = ""
     secret_key: SecretStr = SecretStr("")
+    folder: Path | None = None  # of a store on this machine: its data, to tell a full disk from a fault
 
 
 class Settings(BaseSettings):

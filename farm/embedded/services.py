@@ -74,12 +74,13 @@ def variables(settings: Settings, home: Home, ports: Mapping[str, int]) -> dict[
     """The settings as the environment of the farm's own programs."""
     store = settings.storage
     access, secret = store.access_key, store.secret_key.get_secret_value()
-    endpoint = store.endpoint
+    endpoint, carry = store.endpoint, carried(settings)
     if not endpoint:
         endpoint = f"http://127.0.0.1:{ports['s3']}"
         access, secret = home.access_keys()
+        carry["FARM_STORAGE__FOLDER"] = str(home.storage)
     return {
-        **carried(settings),
+        **carry,
         "FARM_PORT": str(ports["web"]),
         "FARM_DATABASE_URL": settings.database,
         "FARM_STORAGE__ENDPOINT": endpoint,
@@ -108,6 +109,8 @@ def carried(settings: Settings) -> dict[str, str]:
     }
     if settings.scratch is not None:
         given["FARM_SCRATCH"] = str(settings.scratch)
+    if store.folder is not None:
+        given["FARM_STORAGE__FOLDER"] = str(store.folder)
     return given
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from botocore import exceptions as boto
 from urllib3.exceptions import HTTPError
@@ -17,6 +19,10 @@ _KEYS = {"InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403", "
 _FULL = {"InsufficientStorage", "QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"}
 # What SeaweedFS says in the message of an InternalError when its disk or its volumes are full.
 _FULL_WORDS = ("no space left", "no free volume", "no writable volume", "disk full", "not enough space")
+
+# SeaweedFS says no more than “internal error” when its disk is full. It keeps half a GiB free, and stops
+# earlier where what is free holds no further volume of up to 1 GiB.
+_LITTLE = 2 * 1024**3
 
 _AGAIN = "Look whether it runs (“farm status”); the farm goes on by itself once it does."
 
@@ -32,12 +38,15 @@ def is_missing(error: boto.ClientError) -> bool:
 
 
 @contextmanager
-def spoken(where: str, bucket: str, key: str = "") -> Iterator[None]:
-    """Raises a `TesseraError` for whatever goes wrong between here and storage at `where`."""
+def spoken(where: str, bucket: str, key: str = "", folder: Path | None = None) -> Iterator[None]:
+    """Raises a `TesseraError` for whatever goes wrong between here and storage at `where`.
+
+    `folder` is where a store on this machine keeps its data, if it is one.
+    """
     try:
         yield
     except boto.ClientError as error:
-        raise _answered(error, where, bucket, key) from error
+        raise _answered(error, where, bucket, key, folder) from error
     except (boto.NoCredentialsError, boto.PartialCredentialsError) as error:
         raise StorageRefused(
             f"There are no keys for storage at {where}.",
@@ -52,13 +61,20 @@ def spoken(where: str, bucket: str, key: str = "") -> Iterator[None]:
         raise Unavailable(f"Storage at {where} does not answer.", _AGAIN) from error
 
 
-def _answered(error: boto.ClientError, where: str, bucket: str, key: str) -> TesseraError:
+def _answered(
+    error: boto.ClientError, where: str, bucket: str, key: str, folder: Path | None
+) -> TesseraError:
     """The error for an answer that is not a success."""
     fault = error.response.get("Error", {})
     code, message = fault.get("Code", ""), fault.get("Message", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in _FULL or status == 507 or any(words in message.lower() for words in _FULL_WORDS):
         return StorageFull(f"Storage at {where} is full.", "Free some space there, then try again.")
+    if status >= 500 and folder is not None and (room := _room(folder)) < _LITTLE:
+        return StorageFull(
+            f"Storage takes no more files: {room // 1024**2} MB are free on the disk of “{folder}”.",
+            "Free some space there; the farm goes on by itself a minute later.",
+        )
     if code == "NoSuchBucket":
         return Unavailable(
             f"Storage at {where} has no bucket “{bucket}”.", "Create it, or set FARM_STORAGE__BUCKET."
@@ -77,3 +93,11 @@ def _answered(error: boto.ClientError, where: str, bucket: str, key: str) -> Tes
     if status >= 500 or code in {"SlowDown", "RequestTimeout", "Throttling"}:
         return Unavailable(f"Storage at {where} failed: {message or code}.", _AGAIN)
     return StorageRefused(f"Storage at {where} refused a request: {message or code} ({code}).")
+
+
+def _room(folder: Path) -> int:
+    """Bytes free on the disk of a folder; endless where it cannot be looked at."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 1 << 62

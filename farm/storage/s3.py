@@ -45,6 +45,7 @@ class S3Storage:
         self._where = settings.endpoint or "Amazon S3"
         self._region = settings.region
         self._part = part
+        self._folder = settings.folder
         self._client = _client(settings, attempts=3, read_timeout=60)
         self._quick = _client(settings, attempts=1, read_timeout=5)
         self._ready = False
@@ -181,7 +182,7 @@ class S3Storage:
                 raise
 
     def _spoken(self, key: str = "") -> AbstractContextManager[None]:
-        return spoken(self._where, self._bucket, key)
+        return spoken(self._where, self._bucket, key, self._folder)
 
 
 class _Source(Hashed):
