@@ -24,7 +24,13 @@ _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 def main() -> int:
-    """Exit code: the supervisor's, or 3 where another farm lives in the home."""
+    """Exit code: the supervisor's, or 3 where another farm lives in the home.
+
+    The process that was started returns at once and leaves the work to a child: whoever started it
+    is not its parent, and has nothing to wait for.
+    """
+    if os.fork():
+        return 0
     home, sockets = Path(sys.argv[1]), Path(sys.argv[2])
     lock = os.open(home / "run" / "living.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -35,6 +35,7 @@ class Keeper:
         self._log_file = log_file
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
+        self._late = False  # killed, as it did not get ready
         self.part = Part(name=service.name, log=str(log_file), since=time.time())
 
     async def keep(self, needed: list[Keeper]) -> None:
@@ -51,6 +52,8 @@ class Keeper:
             self.ready.clear()
             ends = 1 if time.monotonic() - began > _SETTLED else ends + 1
             last = tail(self._log_file, 20)
+            if self._late:
+                last = (*last, f"it was not ready after {self.service.patience:g} s.")
             log.warning("%s ended with %s", self.service.name, _words(code))
             self._tell(phase=Phase.FAILING, pid=None, restarts=self.part.restarts + 1, last=last)
             if not was_ready and ends >= TRIES:
@@ -89,6 +92,7 @@ class Keeper:
                 start_new_session=True,  # its session tells later what belongs to it
             )
         self._process = process
+        self._late = False
         self._tell(phase=Phase.STARTING, pid=process.pid)
         waiting = asyncio.create_task(self._until_ready(process))
         try:
@@ -102,7 +106,7 @@ class Keeper:
         deadline = time.monotonic() + self.service.patience
         while not await asyncio.to_thread(self.service.ready):
             if time.monotonic() > deadline:
-                log.error("%s is not ready after %.0f s", self.service.name, self.service.patience)
+                self._late = True
                 process.kill()
                 return
             await asyncio.sleep(0.1)

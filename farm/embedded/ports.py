@@ -6,8 +6,9 @@ import errno
 import random
 import socket
 from contextlib import ExitStack
+from ipaddress import ip_address
 
-from farm.domain.errors import TesseraError, Unavailable
+from farm.domain.errors import TesseraError, Unavailable, UsageError
 
 # Below the ports that Linux hands to outgoing connections (32768 on, ip_local_port_range), so that none
 # of those takes one between the look here and the start of the program that is to have it.
@@ -28,6 +29,19 @@ def check(host: str, port: int) -> None:
             f"Port {port} on {host} cannot be used: {error.strerror or error}.",
             "Choose another with --port or FARM_PORT, and an address of this machine with FARM_HOST.",
         ) from error
+
+
+def check_host(host: str) -> None:
+    """Raise `UsageError` where `host` is not this machine's loopback: the farm has no sign-in yet."""
+    try:
+        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
+    except OSError as error:
+        raise UsageError(f"There is no address “{host}”.", "Set FARM_HOST to 127.0.0.1.") from error
+    if not all(ip_address(address).is_loopback for address in found):
+        raise UsageError(
+            f"The farm cannot serve at {host}: others could reach it, and it has no sign-in yet.",
+            "Set FARM_HOST to 127.0.0.1, and reach it from afar through an SSH tunnel.",
+        )
 
 
 def is_free(host: str, port: int) -> bool:

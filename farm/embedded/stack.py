@@ -17,7 +17,7 @@ from farm.domain.errors import TesseraError, Unavailable
 from farm.embedded.home import Home
 from farm.embedded.identity import Identity
 from farm.embedded.logs import tail
-from farm.embedded.ports import check
+from farm.embedded.ports import check, check_host
 from farm.embedded.services import carried
 from farm.embedded.state import FarmState, Part, Phase, read
 from farm.settings import Settings
@@ -76,6 +76,7 @@ def start(
     with _locked(home):
         found = running(settings.home)
         if found is None:
+            check_host(settings.host)
             if settings.port:
                 check(settings.host, settings.port)
             _wait_until_gone(home, _STOP)
@@ -110,7 +111,7 @@ def _launch(settings: Settings, home: Home) -> None:
     home.state.unlink(missing_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FARM_")}
     with (home.logs / "farm.log").open("ab") as output:
-        subprocess.Popen(
+        subprocess.run(
             [sys.executable, "-P", "-m", "farm.embedded.guardian", str(home.root), str(home.sockets)],
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -118,6 +119,7 @@ def _launch(settings: Settings, home: Home) -> None:
             cwd="/",
             env={**kept, **carried(settings)},
             start_new_session=True,
+            check=False,  # whether it lives is read from the state file
         )
 
 

@@ -71,6 +71,7 @@ class Supervisor:
         for last in (False, True):
             ending = [keeper for keeper in self._keepers.values() if keeper.service.last_to_go is last]
             await asyncio.gather(*(keeper.end() for keeper in ending))
+        self._write()
         return 1 if self._failure[0] else 0
 
     async def _watch(self) -> None:
@@ -95,11 +96,11 @@ class Supervisor:
 
     def _give_up(self, keeper: Keeper) -> None:
         part = keeper.part
-        said = f": {part.last[-1].strip()}" if part.last else ""
+        said, cure = _last_words(part.last)
         self._phase = Phase.FAILED
         self._failure = (
             f"{_TITLES.get(part.name, part.name)} could not be started{said}",
-            f"The whole log is in {part.log}; “farm doctor” checks this machine.",
+            f"{cure}The whole log is in {part.log}; “farm doctor” checks this machine.",
         )
         log.error("%s", self._failure[0])
         self._stop.set()
@@ -127,6 +128,17 @@ class Supervisor:
             state.write(self._home.state)
         except OSError as error:  # a full disk must not end the farm
             log.warning("run/state.json could not be written: %s", error)
+
+
+def _last_words(lines: tuple[str, ...]) -> tuple[str, str]:
+    """What a part said last and the cure it knew: ours end with a sentence for each (`TesseraError`)."""
+    match lines:
+        case [*_, what, cure] if what[:1].isalpha() and what.endswith(".") and cure.endswith("."):
+            return f": {what}", f"{cure} "
+        case [*_, last]:
+            return f": {last.strip()}", ""
+        case _:
+            return ".", ""
 
 
 async def _failed(keeper: Keeper) -> Keeper:
