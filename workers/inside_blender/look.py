@@ -82,7 +82,6 @@ def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
 
 
 def _common(changes: Changes, render: Any, threads: int) -> None:
-    changes.set(render, "use_persistent_data", True)
     changes.set(render, "use_overwrite", True)
     changes.set(render, "use_placeholder", False)
     changes.set_if_there(render, "compositor_device", "CPU")  # a headless machine has no GL to composite on

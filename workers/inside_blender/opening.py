@@ -38,6 +38,7 @@ def open_file(session: Session, request: Open) -> Done:
     session.scene = bpy.context.scene.name
     session.load_seconds = time.monotonic() - started
     _keep_texture_cache_out()
+    _keep_data()
     return Done(seconds={"load": session.load_seconds}, peak_memory=peak_memory())
 
 
@@ -121,3 +122,9 @@ def _keep_texture_cache_out() -> None:
     filepaths = bpy.context.preferences.filepaths
     if hasattr(filepaths, "texture_cache_directory"):
         filepaths.texture_cache_directory = str(Path(bpy.app.tempdir or tempfile.gettempdir(), "textures"))
+
+
+def _keep_data() -> None:
+    """Keep what Cycles made of the scene between renders; switching this off for a moment frees it."""
+    for scene in bpy.data.scenes:
+        scene.render.use_persistent_data = True

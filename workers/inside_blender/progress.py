@@ -52,14 +52,14 @@ class Watch:
         self._last_phase = "compositing" if composites else "saving"
         self._clock = clock
         self._finished = 0
-        self._phase = "syncing"
+        self._phase = "syncing" if layers else "rendering"  # strips and nodes alone have nothing to sync
         self._since = 0.0
         self._sent_at = 0.0
 
     def __enter__(self) -> Watch:
         self._since = self._clock()
         bpy.app.handlers.render_stats.append(self._stats)
-        self._tell(Count("syncing", layer=self._layer()))
+        self._tell(Count(self._phase, layer=self._layer()))
         return self
 
     def __exit__(

@@ -60,13 +60,24 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
         result = self.begin_result(0, 0, header.width, header.height, layer=name)
         result.load_from_file(self.merged)
         for layer in result.layers:
-            if layer.name == name and name in self.denoised:
-                self._denoise(layer, self.denoised[name])
+            if layer.name == name:
+                self._check_passes(layer)
+                if name in self.denoised:
+                    self._denoise(layer, self.denoised[name])
         self.end_result(result)
         whole = self.get_result()  # the metadata of a layer's own result is not taken over
         for field, text in header.texts.items():
             if field.startswith(_STAMPS):
                 whole.stamp_data_add_field(field, text)
+
+    def _check_passes(self, layer: Any) -> None:
+        """Blender leaves a pass that the file lacks black, and only logs it."""
+        stored = {channel.rpartition(".")[0] for channel in self.header.channels}
+        made_here = {NOISY} if layer.name in self.denoised else set()
+        lacking = {there.name for there in layer.passes} - made_here
+        lacking = {name for name in lacking if f"{layer.name}.{name}" not in stored}
+        if lacking:
+            raise ValueError(f"it has no pass {', '.join(sorted(lacking))} of “{layer.name}”")
 
     def _denoise(self, layer: Any, pixels: np.ndarray) -> None:
         passes = {there.name: there for there in layer.passes}
