@@ -101,7 +101,7 @@ def _compose(scene: bpy.types.Scene) -> None:
     low.inputs["Background"].default_value = materials.colour("#f7cfc4")
     file.directory, file.file_name = "//", "matte_"
     file.format.media_type = "IMAGE"
-    file.format.file_format, file.format.color_mode = "PNG", "BW"
+    file.format.file_format, file.format.color_mode, file.format.color_depth = "PNG", "BW", "8"
     file.file_output_items.new("FLOAT", "Front")
     for at, node in enumerate((back, low, front, high, file, end)):
         node.location = (260 * at, 0)
