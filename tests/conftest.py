@@ -40,6 +40,7 @@ def storage_server() -> Iterator[StorageSettings]:
     folder = Path(tempfile.mkdtemp(prefix="tessera-storage-"))
     home = Home(folder)
     home.prepare()
+    home.make_sockets()
     ports = dict(zip(seaweed.PORTS, find_free(len(seaweed.PORTS)), strict=True))
     service = seaweed.service(home, ports, os.environ)
     with (home.logs / "storage.log").open("ab") as log:

@@ -83,6 +83,9 @@ class Home:
                 f"a farm needs {MIN_FREE // 1024**2} MB to start.",
                 "Free some space there, or set FARM_HOME to a folder on another disk.",
             )
+
+    def make_sockets(self) -> None:
+        """Make the short folder, which goes when the farm ends; raises `TesseraError` where it cannot be."""
         self._own(self.sockets.parent)
         self._own(self.sockets)
 

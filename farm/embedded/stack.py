@@ -16,6 +16,7 @@ from pathlib import Path
 from farm.domain.errors import TesseraError, Unavailable
 from farm.embedded.home import Home
 from farm.embedded.identity import Identity
+from farm.embedded.leftovers import clear
 from farm.embedded.logs import tail
 from farm.embedded.ports import check, check_host
 from farm.embedded.services import carried
@@ -102,13 +103,16 @@ def stop(home: Path) -> bool:
         raise TesseraError(
             f"The farm in “{place.root}” does not end.", "Try again; if it stays, restart the machine."
         )
+    clear(place)
     place.state.unlink(missing_ok=True)
     return found
 
 
 def _launch(settings: Settings, home: Home) -> None:
     """Start the guardian, which starts the supervisor; both in a session of their own."""
+    clear(home)
     home.state.unlink(missing_ok=True)
+    home.make_sockets()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FARM_")}
     with (home.logs / "farm.log").open("ab") as output:
         subprocess.run(

@@ -187,6 +187,18 @@ def test_a_stopped_farm_leaves_nothing_and_the_next_one_finds_its_state(
     assert stack.running(home) is None
 
 
+def test_what_a_killed_guardian_left_goes_with_the_next_stop(home: Path) -> None:
+    farm = stack.start(Settings(home=home), workers=1)
+    processes = everything(farm)
+
+    processes[0].kill()
+    until(lambda: stack.running(home) is None, 10)
+    stack.stop(home)
+
+    until(lambda: gone(processes), 10)
+    assert nothing_left(home)
+
+
 def test_a_port_in_use_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

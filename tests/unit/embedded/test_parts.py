@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,10 +30,12 @@ def mode(path: Path) -> int:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path) -> Iterator[Home]:
     made = Home(tmp_path / "a farm’s home")
     made.prepare()
-    return made
+    made.make_sockets()
+    yield made
+    shutil.rmtree(made.sockets, ignore_errors=True)
 
 
 # --- the home ---------------------------------------------------------------------------------
