@@ -96,8 +96,8 @@ class RenderTile:
 class FinishFrame:
     """Denoise, composite and save a merged frame: the scene's own compositor runs once on ``merged``.
 
-    Rewires the node tree, so the process is not used for anything else afterwards. Answers as
-    `RenderFrame` does.
+    Swaps the render engine, which costs a warm process what Cycles keeps of the scene: best done in a
+    process of its own. Answers as `RenderFrame` does.
     """
 
     look: Look

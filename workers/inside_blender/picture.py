@@ -16,7 +16,8 @@ from workers.inside_blender.progress import Watch
 from workers.protocol import Count
 
 PREVIEW_QUALITY = 90
-#: Lossless, and the fastest to write of those that are as small. (Measured; see `tile`.)
+#: Lossless. Measured at 960×540 with 20 passes, seconds and MB: none 0.12, 93; RLE 0.27, 32; ZIP 0.45, 21;
+#: HTJ2K 0.45, 18 (few programs read it); ZIPS 0.65, 23; PIZ 1.25, 23.
 PIECE_CODEC = "ZIP"
 
 

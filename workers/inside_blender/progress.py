@@ -11,6 +11,7 @@ only printed. (``composite_pre`` and ``composite_post`` are not called in a back
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -55,11 +56,15 @@ class Watch:
         self._phase = "syncing" if layers else "rendering"  # strips and nodes alone have nothing to sync
         self._since = 0.0
         self._sent_at = 0.0
+        self._pending: Count | None = None
+        self._lock = threading.Lock()
+        self._over = threading.Event()
 
     def __enter__(self) -> Watch:
         self._since = self._clock()
         bpy.app.handlers.render_stats.append(self._stats)
         self._tell(Count(self._phase, layer=self._layer()))
+        threading.Thread(target=self._flush, name="counts", daemon=True).start()
         return self
 
     def __exit__(
@@ -68,6 +73,9 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._over.set()
+        with self._lock:
+            self._pending = None  # nothing may follow the answer
         self._enter(self._phase)
         bpy.app.handlers.render_stats.remove(self._stats)
 
@@ -80,9 +88,22 @@ class Watch:
         self.seconds[_BUCKETS[self._phase]] += now - self._since
         self._since, self._phase = now, phase
 
-    def _tell(self, count: Count) -> None:
-        self._sent_at = self._clock()
-        self._send(count)
+    def _tell(self, count: Count, *, now: bool = True) -> None:
+        """Send ``count`` now, or else at most `INTERVAL` after the one before, if no newer one comes."""
+        with self._lock:
+            if not now and self._clock() - self._sent_at < INTERVAL:
+                self._pending = count
+                return
+            self._pending, self._sent_at = None, self._clock()
+            self._send(count)
+
+    def _flush(self) -> None:
+        """Cycles reports seldom while it renders many samples at once: the last count must not wait."""
+        while not self._over.wait(INTERVAL):
+            with self._lock:
+                if self._pending is not None:
+                    self._send(self._pending)
+                    self._pending, self._sent_at = None, self._clock()
 
     def _stats(self, text: Any, *_: Any) -> None:
         text = str(text)
@@ -117,5 +138,5 @@ class Watch:
             self._enter("rendering")
         if tiles:  # of the layer: whole tiles done, and the samples of the one at work
             sample = (int(tiles[1]) * samples + sample) // int(tiles[2])
-        if first or sample == samples or self._clock() - self._sent_at >= INTERVAL:
-            self._tell(Count("rendering", min(sample, samples), samples, self._layer()))
+        count = Count("rendering", min(sample, samples), samples, self._layer())
+        self._tell(count, now=first or sample == samples)

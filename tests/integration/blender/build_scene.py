@@ -1,6 +1,6 @@
-"""Builds one small scene, in a process of its own: ``build_scene.py OUT.blend OPTIONS``.
+"""Builds small scenes: each line of input is a Python literal, (path, keywords of `build`).
 
-OPTIONS is a Python literal of the keywords of `build`.
+A line ``built PATH`` answers each. One process builds them all: starting Blender costs more than a scene.
 """
 
 from __future__ import annotations
@@ -166,4 +166,8 @@ def output_node(scene: Any, directory: str, names: tuple[str, ...], file_name: s
 
 
 if __name__ == "__main__":
-    build(sys.argv[1], **ast.literal_eval(sys.argv[2]))
+    for line in sys.stdin:
+        target, options = ast.literal_eval(line)
+        build(target, **options)
+        sys.stdout.write(f"built {target}\n")
+        sys.stdout.flush()

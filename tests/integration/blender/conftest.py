@@ -34,18 +34,33 @@ def start(tmp_path: Path) -> Iterator[Callable[..., RenderProcess]]:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Build a scene of `build_scene.py` in a process of its own; the same call gives the same file."""
+def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
+    """Build a scene of `build_scene.py`; the same options give the same file."""
     built: dict[str, Path] = {}
+    with (
+        (tmp_path_factory.getbasetemp() / "builder.log").open("wb") as log,
+        subprocess.Popen(
+            [sys.executable, str(BUILDER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as builder,
+    ):
+        assert builder.stdin is not None
+        assert builder.stdout is not None
+        stdin, stdout = builder.stdin, builder.stdout
 
-    def build(**options: Any) -> Path:
-        key = repr(sorted(options.items()))
-        if key not in built:
-            path = tmp_path_factory.mktemp("scene") / "scene.blend"
-            subprocess.run(
-                [sys.executable, str(BUILDER), str(path), repr(options)], check=True, capture_output=True
-            )
-            built[key] = path
-        return built[key]
+        def build(**options: Any) -> Path:
+            key = repr(sorted(options.items()))
+            if key not in built:
+                path = tmp_path_factory.mktemp("scene") / "scene.blend"
+                stdin.write(repr((str(path), options)) + "\n")
+                stdin.flush()
+                wanted = f"built {path}\n"
+                assert any(line == wanted for line in iter(stdout.readline, "")), f"no scene of {options}"
+                built[key] = path
+            return built[key]
 
-    return build
+        yield build
+        builder.kill()

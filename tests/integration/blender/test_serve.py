@@ -95,12 +95,12 @@ def test_the_end_of_its_input_ends_the_process(start: Start) -> None:
 
 
 def rendering(child: RenderProcess, tmp_path: Path) -> None:
-    """Send a tile that takes hours, and wait until Cycles counts."""
+    """Send a tile that takes hours, and wait until Cycles renders."""
     border = [0.0, 1.0, 0.0, 1.0]
     child.send(RenderTile(look(), border, 161, 91, str(tmp_path / "a.exr"), str(tmp_path / "a.jpg")))
     while True:
         message = child.receive()
-        if isinstance(message, Count) and message.sample > 0:
+        if isinstance(message, Count) and message.phase == "rendering":
             return
 
 
@@ -138,7 +138,7 @@ child.stdin.write(encode(Open(sys.argv[1])))
 child.stdin.write(encode(RenderTile(look, [0.0, 1.0, 0.0, 1.0], 161, 91, sys.argv[2], sys.argv[2] + ".jpg")))
 child.stdin.flush()
 for line in child.stdout:
-    if getattr(decode(line), "sample", 0):
+    if getattr(decode(line), "phase", "") == "rendering":
         print(child.pid, holder.pid, flush=True)
         time.sleep(3600)
 """
