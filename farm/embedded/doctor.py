@@ -170,12 +170,8 @@ def _storage(settings: Settings) -> list[Check]:
         return [Check("Storage", False, error.what, error.cure)]
     except (OSError, subprocess.SubprocessError) as error:
         return [Check("Storage", False, f"SeaweedFS does not run: {error}", _INSTALL)]
-    words = told.stdout.split()
-    return [
-        Check(
-            "Storage", True, f"SeaweedFS {words[2] if len(words) > 2 else ''} of its own".replace("  ", " ")
-        )
-    ]
+    version = " ".join(told.stdout.split()[2:3])
+    return [Check("Storage", True, f"SeaweedFS {version}, started with the farm")]
 
 
 def _ray(settings: Settings) -> list[Check]:
