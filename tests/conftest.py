@@ -24,6 +24,9 @@ from farm.storage import S3Storage, open_storage
 
 PROJECT = Path(__file__).resolve().parents[1]
 
+# Ray reads it when it is imported: without it, it takes 127.0.0.1 for a mistake (farm.embedded.ray_head).
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+
 
 @pytest.fixture(scope="session")
 def corpus() -> Callable[[str], Path]:

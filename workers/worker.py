@@ -110,8 +110,10 @@ class Worker:
         if self._running is not None:
             raise ValueError(f"attempt {self._running[0]} is running; a worker does one at a time")
         parsed = Order.model_validate(order)
-        task = asyncio.create_task(self._run(parsed), name=f"attempt {parsed.attempt_id}")
-        self._running, self._last = (parsed.attempt_id, task), task
+        # Eager: a task that is cancelled before its first step never runs, and would report nothing.
+        loop = asyncio.get_running_loop()
+        name = f"attempt {parsed.attempt_id}"
+        self._last = asyncio.Task(self._run(parsed), loop=loop, name=name, eager_start=True)
 
     async def cancel(self, attempt_id: str) -> None:
         """End an attempt now; it reports that it was cancelled. One that has ended is left alone."""
@@ -149,6 +151,9 @@ class Worker:
 
     async def _run(self, order: Order) -> None:
         """Carry out an order to its one report, whatever happens."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  it is `start` that runs this, as a task
+        self._running = (order.attempt_id, task)
         number = next(self._numbers)
         log = AttemptLog(self._home.folder / "logs" / f"{number}.txt")
         try:

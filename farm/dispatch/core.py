@@ -257,9 +257,11 @@ class Core:
 
     def _inspected(self, job: Job, report: SceneReport) -> None:
         job.report = report
+        self._out.append(do.JobInspected(job.id, report))
         if report.errors:
-            first = report.errors[0]
-            self._end_job(job, JobEvent.FAILED, first.what, first.cure)
+            what = " ".join(found.what for found in report.errors)
+            cure = " ".join(found.cure for found in report.errors)
+            self._end_job(job, JobEvent.FAILED, what, cure)
             return
         device = job.settings.device
         able = [worker for worker in self.state.workers.values() if can_render(worker, device)]
@@ -272,7 +274,7 @@ class Core:
         except BadInput as error:
             self._end_job(job, JobEvent.FAILED, error.what, error.cure)
             return
-        self._out.append(do.JobPlanned(job.id, report, job.plan))
+        self._out.append(do.JobPlanned(job.id, job.plan))
         self._change_job(job, JobEvent.PLANNED)
 
     def _failed(self, attempt_id: str, failure: Failure, now: float) -> None:

@@ -27,9 +27,14 @@ class JobChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlanned:
+class JobInspected:
     job_id: str
     report: SceneReport
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlanned:
+    job_id: str
     plan: Plan
 
 
@@ -122,6 +127,7 @@ class WorkerChanged:
 
 type Record = (
     JobChanged
+    | JobInspected
     | JobPlanned
     | FrameOpened
     | FrameChanged

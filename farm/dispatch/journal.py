@@ -22,9 +22,10 @@ class Journal:
         match record:
             case do.JobChanged():
                 self._job_changed(record)
-            case do.JobPlanned(job_id, report, plan):
-                values = {"report": report.model_dump_json(), "plan": plan.model_dump_json()}
-                jobs.change(self._connection, job_id, started=self._now, **values)
+            case do.JobInspected(job_id, report):
+                jobs.change(self._connection, job_id, report=report.model_dump_json())
+            case do.JobPlanned(job_id, plan):
+                jobs.change(self._connection, job_id, started=self._now, plan=plan.model_dump_json())
                 data: dict[str, object] = {"reason": plan.reason, "total": len(plan.frame_range)}
                 self._tell(EventKind.JOB_PLANNED, job_id, data)
             case do.FrameOpened(job_id, frame, opened):

@@ -54,9 +54,13 @@ class ScriptedWorker:
         if self._running:
             raise ValueError("it is busy")
         self.orders.append(order)
-        self._running[order.attempt_id] = asyncio.create_task(self._run(order))
+        # Eager: a task that is cancelled before its first step never runs at all.
+        asyncio.Task(self._run(order), loop=asyncio.get_running_loop(), eager_start=True)
 
     async def _run(self, order: Order) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[order.attempt_id] = task
         try:
             answer = await self._script(order)
         except asyncio.CancelledError:
@@ -74,6 +78,7 @@ class ScriptedWorker:
         self._alive()
         if task := self._running.get(attempt_id):
             task.cancel()
+            await asyncio.wait([task])
 
     async def reports(self, after: int, wait: float) -> list[Report]:
         self._alive()

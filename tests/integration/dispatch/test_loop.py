@@ -11,6 +11,7 @@ import pytest
 
 from farm.dispatch.loop import Dispatcher
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
+from farm.domain.scene import Finding, Weight
 from farm.domain.states import JOB_ENDED, JobState, TaskState
 from farm.domain.task import TaskKind
 from farm.domain.views import JobView
@@ -22,12 +23,18 @@ from farm.storage import MemoryStorage
 from farm.store import Database, head, scenes
 from farm.store import jobs as job_rows
 from tests.fakes.cluster import ScriptedCluster, obedient
-from tests.unit.dispatch.play import MANIFEST
+from tests.postgres import postgres
+from tests.unit.dispatch.play import MANIFEST, report
+
+__all__ = ["postgres"]
 
 
-@pytest.fixture
-def farm(tmp_path: Path) -> Iterator[Farm]:
-    farm = Farm(Database(f"sqlite:///{tmp_path / 'farm.sqlite3'}"), MemoryStorage(), Settings(home=tmp_path))
+@pytest.fixture(params=["sqlite", "postgresql"])
+def farm(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Farm]:
+    url = f"sqlite:///{tmp_path / 'farm.sqlite3'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres")()
+    farm = Farm(Database(url), MemoryStorage(), Settings(home=tmp_path))
     with farm.store.write() as connection:
         job_rows.add_user(connection, LOCAL_OWNER, 1.0)
         scenes.add_scene(connection, MANIFEST, 1.0)
@@ -152,6 +159,20 @@ async def test_a_dispatcher_that_was_replaced_writes_nothing_when_it_wakes(farm:
         with pytest.raises(head.Fenced):
             await asyncio.wait_for(old, 10)
     assert jobs.get(farm, LOCAL_OWNER, job_id).state is JobState.WAITING
+
+
+async def test_a_scene_with_errors_fails_with_its_report(farm: Farm) -> None:
+    error = Finding(code="no-camera", weight=Weight.ERROR, what="It has no camera.", cure="Add one.")
+
+    async def blind(order: Order) -> Result | Failure:
+        return Result(report=report(findings=(error,)))
+
+    job_id = submit(farm)
+    async with dispatching(farm, ScriptedCluster(1, blind)):
+        job = await until_ended(farm, job_id)
+    assert (job.state, job.error, job.cure) == (JobState.FAILED, "It has no camera.", "Add one.")
+    assert job.report is not None
+    assert job.report.findings == (error,)
 
 
 async def test_a_frame_that_always_fails_is_explained_and_the_rest_is_done(farm: Farm) -> None:

@@ -86,6 +86,13 @@ async def test_cancelling_in_a_sandbox_leaves_no_process(
     assert family() == set()
 
 
+async def test_an_order_that_is_cancelled_as_it_arrives_is_reported_too(bench: Bench) -> None:
+    order = bench.order("job/1/whole", bench.scene())
+    await asyncio.gather(bench.worker.start(order), bench.worker.cancel("attempt1"))
+    assert (await bench.end())["failure"]["cause"] == "cancelled"
+    assert await bench.result("job/1/whole", bench.scene())
+
+
 async def test_cancelling_twice_at_once_gives_one_report(bench: Bench) -> None:
     await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 1000")))
     await bench.progress("rendering", 2)

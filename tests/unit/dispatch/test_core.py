@@ -102,10 +102,13 @@ def test_a_bad_scene_stops_the_job_at_once(play: Play) -> None:
 
 def test_a_scene_with_errors_is_not_rendered(play: Play) -> None:
     play.submit()
-    error = Finding(code="no-camera", weight=Weight.ERROR, what="It has no camera.", cure="Add one.")
-    play.succeed(play.orders()[0], report(findings=(error,)))
+    camera = Finding(code="no-camera", weight=Weight.ERROR, what="It has no camera.", cure="Add one.")
+    engine = Finding(code="engine", weight=Weight.ERROR, what="It is not for Cycles.", cure="Choose Cycles.")
+    note = Finding(code="note", weight=Weight.NOTE, what="It is pretty.")
+    play.succeed(play.orders()[0], report(findings=(camera, note, engine)))
     assert play.jobs["j1"].state is JobState.FAILED
-    assert (play.jobs["j1"].error, play.jobs["j1"].cure) == ("It has no camera.", "Add one.")
+    assert play.jobs["j1"].error == "It has no camera. It is not for Cycles."
+    assert play.jobs["j1"].cure == "Add one. Choose Cycles."
 
 
 def test_a_grid_finer_than_the_picture_fails_the_job_with_a_sentence(play: Play) -> None:
