@@ -8,8 +8,9 @@ A program's `__main__` reads::
     ...                                 # heavy imports
     sys.exit(serve(link, Ready(program="imaging"), {Shrink: shrink}))
 
-How a child ends: end of file on its input (exit code 0), a line that is no request (2), its parent
-gone (killed by the kernel on Linux; elsewhere, and where the kernel missed it, by its own beat, 3).
+How a child ends: end of file on its input, also in the middle of a request (exit code 0), a line that
+is no request (2), its parent gone (killed by the kernel on Linux; elsewhere, and where the kernel
+missed it, by its own beat, 3).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import dataclasses
 import errno
 import faulthandler
 import os
+import select
 import signal
 import sys
 import threading
@@ -74,6 +76,18 @@ class Link:
         except BrokenPipeError:
             os._exit(ORPHANED)  # not sys.exit: this may be any thread, in the middle of a render
 
+    @property
+    def hung_up(self) -> bool:
+        """Whether the parent has closed its end, though something it sent may still be unread."""
+        if not hasattr(select, "poll"):
+            return False
+        ends = select.poll()
+        try:
+            ends.register(self._source, 0)  # a hang-up is told unasked
+            return any(event & select.POLLHUP for _, event in ends.poll(0))
+        except OSError:  # not a real file
+            return False
+
     def requests(self) -> Iterator[Request]:
         """Requests until the end of the input; raises `ProtocolFault` for anything else."""
         while line := self._source.readline(MAX_LINE + 1):
@@ -99,6 +113,7 @@ def attach() -> Link:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
+    sys.stdout = sys.stderr  # unbuffered: what is printed before a crash should be in the log
     return Link(os.fdopen(source, "rb"), os.fdopen(sink, "wb"))
 
 
@@ -127,9 +142,9 @@ def serve(link: Link, ready: Ready, handlers: Mapping[type[Any], Handler]) -> in
 
 
 def peak_memory() -> int:
-    """Most resident memory that this process ever had, in bytes; 0 where the system does not say.
+    """Most resident memory that this process ever had, in bytes; 0 where the system is not Linux.
 
-    Linux's ``ru_maxrss`` starts at the parent's at the fork, so the high-water mark is read instead.
+    ``ru_maxrss`` would start at the parent's at the fork, so the high-water mark is read instead.
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(errors="replace").splitlines():
@@ -187,4 +202,6 @@ def _beat(link: Link, ended: threading.Event) -> None:
         link.send(Beat(peak_memory()))
         if ended.wait(BEAT_SECONDS):
             return
+        if link.hung_up:  # in the middle of a request: nobody is left to take the answer
+            os._exit(0)
         _end_if_orphaned()

@@ -219,7 +219,7 @@ class Child:
             while line := await process.stdout.readline():
                 self._take(line)
                 await asyncio.sleep(0)  # a flood of messages must not starve the worker
-        except (ProtocolFault, ValueError, RecursionError) as error:  # ValueError: a line beyond MAX_LINE
+        except (ProtocolFault, ValueError) as error:  # ValueError: a line beyond MAX_LINE
             self._fault = AttemptFailed(
                 Cause.INTERNAL,
                 f"{self._launch.program} sent something that is not a message ({str(error)[:200]}).",

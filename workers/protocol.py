@@ -38,11 +38,15 @@ class Open:
 
 @dataclass(frozen=True)
 class Inspect:
-    """Describe the open scene. Answer: Done with ``report``, a `SceneReport` as plain JSON."""
+    """Describe the open scene. Answer: Done with ``report``, a `SceneReport` as plain JSON.
+
+    What is told about cutting holds for ``samples``; the report's own `samples` are the scene's.
+    """
 
     scene: Optional[str] = None
     camera: Optional[str] = None
     engine: str = "scene"
+    samples: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -127,11 +131,16 @@ class MergeFrame:
 
 @dataclass(frozen=True)
 class Shrink:
-    """Imaging process: write a JPEG of ``source`` (JPEG or PNG) at most ``width`` pixels wide."""
+    """Imaging process: write a JPEG of ``source`` (JPEG or PNG) at most ``width`` pixels wide.
+
+    ``box`` is [x, y, width, height] in the source, y down: only that much of it, cut out before it
+    shrinks.
+    """
 
     source: str
     out: str
     width: int
+    box: Optional[List[int]] = None
 
 
 # --- child to parent -------------------------------------------------------------------------
@@ -192,6 +201,7 @@ Answer = Union[Ready, Beat, Count, Done, Failed]
 Message = Union[Request, Answer]
 
 _KINDS: Dict[str, Type[Any]] = {kind.__name__: kind for kind in get_args(Message)}
+_HINTS = {kind: get_type_hints(kind) for kind in (*_KINDS.values(), Look, PieceFile)}
 
 
 def encode(message: Message) -> bytes:
@@ -206,17 +216,17 @@ def decode(line: bytes) -> Message:
         raise ProtocolFault(f"a message of {len(line)} bytes is longer than {MAX_LINE}")
     try:
         body = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolFault(f"not JSON: {line[:80]!r}") from error
-    if not isinstance(body, dict) or body.get("kind") not in _KINDS:
+    name = body.pop("kind", None) if isinstance(body, dict) else None
+    if not isinstance(name, str) or name not in _KINDS:
         raise ProtocolFault(f"not a known message: {line[:80]!r}")
-    kind = _KINDS[body.pop("kind")]
-    message: Message = _build(kind, body)
+    message: Message = _build(_KINDS[name], body)
     return message
 
 
 def _build(kind: Type[Any], body: Dict[str, Any]) -> Any:
-    hints = get_type_hints(kind)
+    hints = _HINTS[kind]
     if not set(body) <= set(hints):
         raise ProtocolFault(f"{kind.__name__} has no {sorted(set(body) - set(hints))}")
     try:

@@ -1,25 +1,20 @@
-"""``python -P -m workers.inside_blender``: a render process, spoken to over pipes by `workers.protocol`.
-
-The order matters: tie this process to its parent, then take standard output away, and only then import
-bpy, which prints.
-"""
+"""``python -P -m workers.inside_blender``: a render process, spoken to over the pipes of its worker."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from workers.inside_blender.channel import Channel
-from workers.inside_blender.lifeline import tie_to_parent
+from workers.child import attach, serve
 
 
 def main() -> None:
-    """Serve until the parent closes its end."""
-    tie_to_parent()
-    channel = Channel()
-    from workers.inside_blender.serve import serve
+    """Serve until the worker closes its end."""
+    link = attach()  # before bpy can print anything
 
-    code = serve(channel)
+    from workers.inside_blender.handlers import handlers, ready
+
+    code = serve(link, ready(), handlers(link))
     sys.stderr.flush()
     os._exit(code)  # bpy's own teardown can crash, and nothing is left to save
 

@@ -17,8 +17,9 @@ from typing import Any
 import bpy
 import numpy as np
 
+from workers.child import Refusal
 from workers.inside_blender import compat, content, exr
-from workers.inside_blender.problem import BAD_RESULT, Problem, from_blender
+from workers.inside_blender.causes import BAD_RESULT, from_blender
 
 #: What Cycles' ``denoising_input_passes`` needs beside the picture itself: pass → Denoise socket.
 GUIDES = {
@@ -67,7 +68,7 @@ def layers(scene: Any) -> list[Any]:
 def denoise(scene: Any, merged: str, header: exr.Header) -> dict[str, np.ndarray]:
     """Denoised Combined of each layer that asks for it: float32 RGBA, flat, rows bottom-up.
 
-    ``merged`` is the whole noisy frame as multilayer EXR. Raises `Problem` (bad-result) where it lacks
+    ``merged`` is the whole noisy frame as multilayer EXR. Raises `Refusal` (bad-result) where it lacks
     the passes that the denoiser needs.
     """
     wanted = layers(scene)
@@ -124,7 +125,7 @@ def _wire(helper: Any, scene: Any, layer: Any, image: Any, header: exr.Header, s
     compat.set_denoise(denoiser, scene.cycles.denoising_prefilter, scene.cycles.denoising_quality)
     for name, socket in {"Combined": "", **GUIDES[scene.cycles.denoising_input_passes]}.items():
         if not any(channel.startswith(f"{layer.name}.{name}.") for channel in header.channels):
-            raise Problem(BAD_RESULT, f"The merged frame has no pass “{name}” of “{layer.name}” to denoise.")
+            raise Refusal(BAD_RESULT, f"The merged frame has no pass “{name}” of “{layer.name}” to denoise.")
         if socket:
             tree.links.new(source.outputs[name], denoiser.inputs[socket])
     first, second, out = compat.new_multiply(tree)
@@ -139,7 +140,7 @@ def _pixels(path: Path, header: exr.Header) -> np.ndarray:
     try:
         image.colorspace_settings.name = "Non-Color"
         if tuple(image.size) != (header.width, header.height):
-            raise Problem(BAD_RESULT, "The denoiser gave a picture of another size.")
+            raise Refusal(BAD_RESULT, "The denoiser gave a picture of another size.")
         pixels = np.empty(header.width * header.height * 4, dtype=np.float32)
         image.pixels.foreach_get(pixels)
         return pixels

@@ -13,8 +13,9 @@ from typing import Any
 
 import bpy
 
+from workers.child import Refusal
+from workers.inside_blender.causes import NO_DEVICE
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import NO_DEVICE, Problem
 
 GPU_KINDS = ("OPTIX", "CUDA", "HIP", "ONEAPI", "METAL")
 
@@ -58,7 +59,7 @@ def _cpu_name() -> str:
 def choose(changes: Changes, device: str) -> str:
     """Make every scene render on ``device`` (CPU, OPTIX, CUDA …) and nothing else; returns its name.
 
-    Raises `Problem` (no-device) where it is not there or Blender does not take it.
+    Raises `Refusal` (no-device) where it is not there or Blender does not take it.
     """
     if device == "CPU":
         for scene in bpy.data.scenes:
@@ -67,7 +68,7 @@ def choose(changes: Changes, device: str) -> str:
     names = _names(device)
     if not names:
         have = ", ".join(sorted({found["type"] for found in available()}))
-        raise Problem(
+        raise Refusal(
             NO_DEVICE,
             f"This worker has no {device} device: Cycles finds {have}.",
             "Check the GPU's driver with “farm doctor”, or render with --device cpu.",
@@ -79,7 +80,7 @@ def choose(changes: Changes, device: str) -> str:
         entry.use = entry.type == device
     used = [entry.name for entry in preferences.devices if entry.use]
     if preferences.compute_device_type != device or not used:
-        raise Problem(NO_DEVICE, f"Blender did not take the {device} device.", "Check the GPU's driver.")
+        raise Refusal(NO_DEVICE, f"Blender did not take the {device} device.", "Check the GPU's driver.")
     for scene in bpy.data.scenes:
         changes.set(scene.cycles, "device", "GPU")
     return ", ".join(used)

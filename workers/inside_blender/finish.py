@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import time
 
+from workers.child import Refusal
 from workers.inside_blender import content, denoise, exr, look
+from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.frame import save_frame
-from workers.inside_blender.problem import BAD_RESULT, Problem
 from workers.inside_blender.replay import Replay, register
 from workers.inside_blender.session import Session
 from workers.protocol import Count, Done, FinishFrame
 
 
 def finish_frame(session: Session, request: FinishFrame) -> Done:
-    """Carry out a `FinishFrame`; raises `Problem` (bad-result) where the merged file does not fit."""
+    """Carry out a `FinishFrame`; raises `Refusal` (bad-result) where the merged file does not fit."""
     header = exr.read(request.merged)
     with Changes() as changes:
         scene, device_name = look.apply(changes, request.look, session.scene)
@@ -34,8 +35,8 @@ def finish_frame(session: Session, request: FinishFrame) -> Done:
         changes.set(scene.render, "engine", Replay.bl_idname)
         try:
             done = save_frame(session, changes, scene, request, device_name)
-        except Problem as problem:
-            raise _told() or problem from problem
+        except Refusal as refusal:
+            raise _told() or refusal from refusal
         finally:
             Replay.denoised = {}
         told = _told()
@@ -47,13 +48,13 @@ def finish_frame(session: Session, request: FinishFrame) -> Done:
         return done
 
 
-def _told() -> Problem | None:
+def _told() -> Refusal | None:
     if Replay.error is None:
         return None
-    return Problem(BAD_RESULT, f"The merged frame does not fit its scene: {Replay.error}.")
+    return Refusal(BAD_RESULT, f"The merged frame does not fit its scene: {Replay.error}.")
 
 
 def _check(scene: object, header: exr.Header) -> None:
     for layer in content.rendering_layers(scene):
         if not any(channel.startswith(f"{layer.name}.Combined.") for channel in header.channels):
-            raise Problem(BAD_RESULT, f"The merged frame has no view layer “{layer.name}”.")
+            raise Refusal(BAD_RESULT, f"The merged frame has no view layer “{layer.name}”.")

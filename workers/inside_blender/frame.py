@@ -6,15 +6,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from workers.child import Refusal
 from workers.inside_blender import content, devices, look, paths, picture
+from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import BAD_RESULT, Problem
-from workers.inside_blender.session import Session, peak_memory
+from workers.inside_blender.session import Session
 from workers.protocol import Count, Done, RenderFrame
 
 
 def render_frame(session: Session, request: RenderFrame) -> Done:
-    """Carry out a `RenderFrame`; raises `Problem`."""
+    """Carry out a `RenderFrame`; raises `Refusal`."""
     with Changes() as changes:
         scene, device_name = look.apply(changes, request.look, session.scene)
         return save_frame(session, changes, scene, request, device_name)
@@ -30,7 +31,7 @@ def save_frame(session: Session, changes: Changes, scene: Any, request: Any, dev
         picture.render(scene, doing)
     outputs = paths.written(request.out_dir, before)
     if not outputs:
-        raise Problem(BAD_RESULT, f"Blender rendered {doing} but wrote no file.")
+        raise Refusal(BAD_RESULT, f"Blender rendered {doing} but wrote no file.")
     started = time.monotonic()
     session.send(Count("saving"))
     picture.save_preview(scene, request.preview)
@@ -45,7 +46,6 @@ def save_frame(session: Session, changes: Changes, scene: Any, request: Any, dev
         device=devices.rendered_on(scene),
         device_name=device_name,
         notes=notes,
-        peak_memory=peak_memory(),
     )
 
 
@@ -62,4 +62,4 @@ def _output_settings(changes: Changes, scene: Any) -> list[str]:
 def _check(out_dir: Path, outputs: list[str], doing: str) -> None:
     empty = [name for name in outputs if (out_dir / name).stat().st_size == 0]
     if empty:
-        raise Problem(BAD_RESULT, f"Blender wrote {doing} as an empty file: {empty[0]}.")
+        raise Refusal(BAD_RESULT, f"Blender wrote {doing} as an empty file: {empty[0]}.")

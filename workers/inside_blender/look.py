@@ -6,31 +6,32 @@ from typing import Any
 
 import bpy
 
+from workers.child import Refusal
 from workers.inside_blender import content, devices
+from workers.inside_blender.causes import BAD_SCENE
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import BAD_SCENE, Problem
 from workers.protocol import Look
 
 ENGINE = "CYCLES"
 
 
 def scene_named(name: str | None, default: str) -> Any:
-    """The scene asked for, or the file's active one; `Problem` (bad-scene) where there is none."""
+    """The scene asked for, or the file's active one; `Refusal` (bad-scene) where there is none."""
     found = bpy.data.scenes.get(name if name is not None else default)
     if found is None:
         there = ", ".join(f"“{scene.name}”" for scene in bpy.data.scenes)
-        raise Problem(
+        raise Refusal(
             BAD_SCENE, f"The file has no scene “{name or default}”.", f"Choose one of those it has: {there}."
         )
     return found
 
 
 def camera_named(scene: Any, name: str) -> Any:
-    """The camera object asked for; `Problem` (bad-scene) where the scene has none of that name."""
+    """The camera object asked for; `Refusal` (bad-scene) where the scene has none of that name."""
     found = scene.objects.get(name)
     if found is None or found.type != "CAMERA":
         there = ", ".join(f"“{thing.name}”" for thing in scene.objects if thing.type == "CAMERA")
-        raise Problem(
+        raise Refusal(
             BAD_SCENE,
             f"The scene “{scene.name}” has no camera “{name}”.",
             f"Choose one of those it has: {there}." if there else "Add a camera to the scene.",
@@ -50,20 +51,26 @@ def use_camera(changes: Changes, scene: Any, camera: Any) -> None:
     scene.camera = camera
 
 
+def use_samples(changes: Changes, scene: Any, samples: int) -> None:
+    """Render every view layer of ``scene`` with ``samples`` samples a pixel."""
+    changes.set(scene.cycles, "samples", samples)
+    changes.set(scene.cycles, "use_layer_samples", "IGNORE")
+
+
 def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
     """Set up the file as ``look`` asks until ``changes`` ends; returns the scene and the device's name.
 
-    Raises `Problem` for names the file does not have, an engine other than Cycles, a frame that
+    Raises `Refusal` for names the file does not have, an engine other than Cycles, a frame that
     Blender cannot number, and a device that is not there.
     """
     scene = scene_named(look.scene, default_scene)
     window = bpy.context.window
     changes.set(window, "scene", scene)
-    render, cycles = scene.render, scene.cycles
+    render = scene.render
     if look.engine == "cycles":
         changes.set(render, "engine", ENGINE)
     if render.engine != ENGINE and content.renders_3d(scene):
-        raise Problem(
+        raise Refusal(
             BAD_SCENE,
             f"The scene “{scene.name}” is set to render with {render.engine}, not Cycles.",
             "Choose Cycles in the file, or submit with --engine cycles.",
@@ -71,8 +78,7 @@ def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
     if look.camera is not None:
         use_camera(changes, scene, camera_named(scene, look.camera))
     if look.samples is not None:
-        changes.set(cycles, "samples", look.samples)
-        changes.set(cycles, "use_layer_samples", "IGNORE")
+        use_samples(changes, scene, look.samples)
     if look.percentage is not None:
         changes.set(render, "resolution_percentage", look.percentage)
     _frame(changes, scene, look.frame)
@@ -97,7 +103,7 @@ def _frame(changes: Changes, scene: Any, frame: int) -> None:
     changes.set(scene, "frame_step", 1)
     _range(scene, frame, frame)
     if (scene.frame_start, scene.frame_end) != (frame, frame):
-        raise Problem(
+        raise Refusal(
             BAD_SCENE,
             f"Blender cannot render frame {frame}: its frames start at 0.",
             "Move the animation to frames from 0 on.",

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import bpy
 
+from workers.child import Refusal
 from workers.inside_blender import compat
-from workers.inside_blender.problem import BAD_SCENE, Problem
-from workers.inside_blender.session import Session, peak_memory
+from workers.inside_blender.causes import BAD_SCENE
+from workers.inside_blender.session import Session
 from workers.protocol import Done, Open
 
 _MAGIC = b"BLENDER"
@@ -23,10 +24,10 @@ _VERSION = re.compile(rb"BLENDER(?:[-_][vV](\d)(\d\d)|\d\d-\d\dv(\d\d)(\d\d))")
 
 
 def open_file(session: Session, request: Open) -> Done:
-    """Carry out an `Open`; raises `Problem` (bad-scene) for anything that Blender cannot open."""
+    """Carry out an `Open`; raises `Refusal` (bad-scene) for anything that Blender cannot open."""
     name = Path(request.path).name
     if session.path:
-        raise Problem(BAD_SCENE, f"“{name}” cannot be opened: this process already has a scene.")
+        raise Refusal(BAD_SCENE, f"“{name}” cannot be opened: this process already has a scene.")
     check_head(name, _head(Path(request.path)))
     _factory_preferences()
     started = time.monotonic()
@@ -39,7 +40,7 @@ def open_file(session: Session, request: Open) -> Done:
     session.load_seconds = time.monotonic() - started
     _keep_texture_cache_out()
     _keep_data()
-    return Done(seconds={"load": session.load_seconds}, peak_memory=peak_memory())
+    return Done(seconds={"load": session.load_seconds})
 
 
 def _head(path: Path) -> bytes:
@@ -47,23 +48,23 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as stream:
             return stream.read(64)
     except OSError as error:
-        raise Problem(
+        raise Refusal(
             BAD_SCENE, f"“{path.name}” cannot be read: {error.strerror}.", "Check the file and try again."
         ) from error
 
 
 def check_head(name: str, head: bytes) -> None:
-    """Raise `Problem` where the first bytes of a file show that it is no .blend."""
+    """Raise `Refusal` where the first bytes of a file show that it is no .blend."""
     if not head:
-        raise Problem(BAD_SCENE, f"“{name}” is empty.", "Save the scene again in Blender and send that file.")
+        raise Refusal(BAD_SCENE, f"“{name}” is empty.", "Save the scene again in Blender and send that file.")
     if head.startswith(_LFS):
-        raise Problem(
+        raise Refusal(
             BAD_SCENE,
             f"“{name}” is a Git LFS pointer, not the scene itself.",
             "Run “git lfs pull” where the file comes from, and send it again.",
         )
     if not head.startswith((_MAGIC, _GZIP, _ZSTD)):
-        raise Problem(BAD_SCENE, f"“{name}” is not a Blender file.", "Send a .blend saved by Blender.")
+        raise Refusal(BAD_SCENE, f"“{name}” is not a Blender file.", "Send a .blend saved by Blender.")
 
 
 def saved_by(path: str) -> tuple[int, int] | None:
@@ -85,11 +86,11 @@ def saved_by(path: str) -> tuple[int, int] | None:
     return int(found[1] or found[3]), int(found[2] or found[4])
 
 
-def _unopened(path: str, text: str) -> Problem:
+def _unopened(path: str, text: str) -> Refusal:
     name = Path(path).name
     version = saved_by(path)
     if version and version > tuple(bpy.app.version[:2]):
-        return Problem(
+        return Refusal(
             BAD_SCENE,
             f"“{name}” was saved by Blender {version[0]}.{version[1]}; this worker has {compat.version()} "
             "and cannot open it.",
@@ -97,12 +98,12 @@ def _unopened(path: str, text: str) -> Problem:
         )
     reason = text.strip().removeprefix("Error: ").split("\n")[0].replace(path, name)
     if any(sign in reason.lower() for sign in ("dna", "not supported", "trunc", "corrupt")):
-        return Problem(
+        return Refusal(
             BAD_SCENE,
             f"“{name}” is damaged or cut short: Blender cannot read it to its end.",
             "Save the scene again in Blender and send that file.",
         )
-    return Problem(BAD_SCENE, f"Blender cannot open “{name}”: {reason}.", "Try to open it in Blender itself.")
+    return Refusal(BAD_SCENE, f"Blender cannot open “{name}”: {reason}.", "Try to open it in Blender itself.")
 
 
 def _factory_preferences() -> None:

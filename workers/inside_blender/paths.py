@@ -14,9 +14,10 @@ from typing import Any
 
 import bpy
 
+from workers.child import Refusal
 from workers.inside_blender import compat
+from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import BAD_RESULT, Problem
 
 # Blender's path templates that stand for whole folders: they have no place inside a folder.
 _FOLDER_VARIABLES = re.compile(r"\{blend_dir(_lib)?(:[^}]*)?\}")
@@ -66,7 +67,7 @@ def _refuse_links(root: str) -> None:
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
             if Path(folder, name).is_symlink():
-                raise Problem(BAD_RESULT, f"The output folder holds a link, “{name}”, that leads elsewhere.")
+                raise Refusal(BAD_RESULT, f"The output folder holds a link, “{name}”, that leads elsewhere.")
 
 
 def _map_node(changes: Changes, node: Any, root: str, folders: dict[str, str]) -> None:

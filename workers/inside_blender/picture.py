@@ -9,9 +9,10 @@ from typing import Any
 
 import bpy
 
+from workers.child import Refusal
 from workers.inside_blender import compat, content
+from workers.inside_blender.causes import BAD_RESULT, from_blender
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import BAD_RESULT, Problem, from_blender
 from workers.inside_blender.progress import Watch
 from workers.protocol import Count
 
@@ -24,14 +25,14 @@ PIECE_CODEC = "ZIP"
 def render(scene: Any, doing: str) -> None:
     """Render the one frame that `look.apply` set up, as ``blender -f`` does: saved, numbered.
 
-    Raises `Problem` in place of the operator's error.
+    Raises `Refusal` in place of the operator's error.
     """
     try:
         state = bpy.ops.render.render(animation=True, scene=scene.name)
     except RuntimeError as error:
         raise from_blender(error, doing) from error
     if "FINISHED" not in state:
-        raise Problem(BAD_RESULT, f"Blender ended {doing} without finishing it: {state}.")
+        raise Refusal(BAD_RESULT, f"Blender ended {doing} without finishing it: {state}.")
 
 
 def still_format(changes: Changes, scene: Any) -> str | None:
@@ -83,9 +84,9 @@ def _save(scene: Any, path: str) -> None:
         # For several views Blender writes one file each, and then says that it could not save.
         if not _keep_first_view(scene, target):
             what = f"The picture could not be saved as “{target.name}”: {str(error).strip()}."
-            raise Problem(BAD_RESULT, what) from error
+            raise Refusal(BAD_RESULT, what) from error
     if not target.exists():
-        raise Problem(BAD_RESULT, f"Blender wrote no “{target.name}”.")
+        raise Refusal(BAD_RESULT, f"Blender wrote no “{target.name}”.")
 
 
 def _keep_first_view(scene: Any, target: Path) -> bool:

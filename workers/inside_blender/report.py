@@ -6,11 +6,11 @@ from typing import Any
 
 import bpy
 
+from workers.child import Refusal
 from workers.inside_blender import compat, content, cutting, findings, look, missing, paths
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.findings import Finding, finding
-from workers.inside_blender.problem import Problem
-from workers.inside_blender.session import Session, peak_memory
+from workers.inside_blender.session import Session
 from workers.protocol import Done, Inspect
 
 
@@ -24,26 +24,32 @@ def inspect(session: Session, request: Inspect) -> Done:
             try:
                 look.use_camera(changes, scene, look.camera_named(scene, request.camera))
                 general = [found for found in general if found["code"] != "no-camera"]
-            except Problem as problem:
-                wrong.append(finding("camera-unknown", "error", problem.what, problem.cure))
+            except Refusal as refusal:
+                wrong.append(finding("camera-unknown", "error", refusal.what, refusal.cure))
+        facts = _facts(scene, engine)
+        if request.samples is not None:
+            look.use_samples(changes, scene, request.samples)
         report = {
-            **_facts(scene, engine),
+            **facts,
+            "blocks_cutting": cutting.blocks(scene, engine),
+            "breaks_exactness": cutting.inexact(scene),
             "findings": [*wrong, *general, *missing.missing_files()],
             "load_seconds": session.load_seconds,
         }
-        return Done(report=report, peak_memory=peak_memory())
+        return Done(report=report)
 
 
 def _chosen(request: Inspect, default: str) -> tuple[Any, list[Finding]]:
     """The scene asked for; the active one, with an error finding, where there is none of that name."""
     try:
         return look.scene_named(request.scene, default), []
-    except Problem as problem:
-        wrong = [finding("scene-unknown", "error", problem.what, problem.cure)]
+    except Refusal as refusal:
+        wrong = [finding("scene-unknown", "error", refusal.what, refusal.cure)]
         return look.scene_named(None, default), wrong
 
 
 def _facts(scene: Any, engine: str) -> dict[str, Any]:
+    """What the file itself says, but for the engine and the camera that the job chose."""
     render, cycles = scene.render, scene.cycles
     markers = {str(marker.frame): marker.camera.name for marker in scene.timeline_markers if marker.camera}
     return {
@@ -74,8 +80,6 @@ def _facts(scene: Any, engine: str) -> dict[str, Any]:
         "compositor": content.composites(scene),
         "file_output_nodes": len(content.file_outputs(scene)),
         "sequencer": content.uses_sequencer(scene),
-        "blocks_cutting": cutting.blocks(scene, engine),
-        "breaks_exactness": cutting.inexact(scene),
         "file_version": _dotted(bpy.data.version),
         "blender": compat.version(),
     }

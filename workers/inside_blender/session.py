@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,9 +16,3 @@ class Session:
     path: str = ""
     scene: str = ""  # the file's active one
     load_seconds: float = 0.0
-
-
-def peak_memory() -> int:
-    """The most memory this process has held, in bytes."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024

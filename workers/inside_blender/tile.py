@@ -11,15 +11,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from workers.child import Refusal
 from workers.inside_blender import content, devices, exr, look, picture
+from workers.inside_blender.causes import BAD_RESULT, BAD_SCENE
 from workers.inside_blender.changes import Changes
-from workers.inside_blender.problem import BAD_RESULT, BAD_SCENE, Problem
-from workers.inside_blender.session import Session, peak_memory
+from workers.inside_blender.session import Session
 from workers.protocol import Count, Done, RenderTile
 
 
 def render_tile(session: Session, request: RenderTile) -> Done:
-    """Carry out a `RenderTile`; raises `Problem` (bad-result) where the size is not as asked."""
+    """Carry out a `RenderTile`; raises `Refusal` (bad-result) where the size is not as asked."""
     target = Path(request.exr)
     target.parent.mkdir(parents=True, exist_ok=True)
     with Changes() as changes, tempfile.TemporaryDirectory(dir=target.parent, prefix="piece-") as folder:
@@ -34,7 +35,7 @@ def render_tile(session: Session, request: RenderTile) -> Done:
             picture.render(scene, doing)
         written = sorted(Path(folder).iterdir())
         if len(written) != 1:
-            raise Problem(BAD_RESULT, f"Blender wrote {len(written)} files for {doing} instead of one.")
+            raise Refusal(BAD_RESULT, f"Blender wrote {len(written)} files for {doing} instead of one.")
         _check_size(written[0], request, doing)
         started = time.monotonic()
         session.send(Count("saving"))
@@ -47,14 +48,13 @@ def render_tile(session: Session, request: RenderTile) -> Done:
             seconds=seconds,
             device=devices.rendered_on(scene),
             device_name=device_name,
-            peak_memory=peak_memory(),
         )
 
 
 def _only_the_piece(changes: Changes, scene: Any, request: RenderTile) -> None:
     render = scene.render
     if content.uses_sequencer(scene):
-        raise Problem(
+        raise Refusal(
             BAD_SCENE,
             "A frame that the sequencer makes cannot be cut into pieces.",
             "Render this scene without tiles.",
@@ -77,7 +77,7 @@ def _only_the_piece(changes: Changes, scene: Any, request: RenderTile) -> None:
 def _check_size(path: Path, request: RenderTile, doing: str) -> None:
     header = exr.read(str(path))
     if (header.width, header.height) != (request.width, request.height):
-        raise Problem(
+        raise Refusal(
             BAD_RESULT,
             f"Blender made {doing} {header.width}×{header.height} pixels instead of "
             f"{request.width}×{request.height}.",

@@ -18,9 +18,8 @@ async def inspect(attempt: Attempt) -> Result:
     """The scene's report. Its process stays warm: the job's first frame finds the scene loaded."""
     child = await warm(attempt)
     settings = attempt.order.settings
-    done = await child.ask(
-        Inspect(scene=settings.scene, camera=settings.camera, engine=settings.engine.value), attempt.count
-    )
+    request = Inspect(settings.scene, settings.camera, settings.engine.value, settings.samples)
+    done = await child.ask(request, attempt.count)
     attempt.heed(done)
     return attempt.result(()).model_copy(update={"report": _report(done.report)})
 

@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.integration.blender.driver import RenderProcess, gone, look
-from workers.protocol import Count, Inspect, Open, RenderFrame, RenderTile, Shrink
+from workers.protocol import Beat, Count, Inspect, Look, Open, RenderFrame, RenderTile, Shrink
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
@@ -52,9 +51,8 @@ def test_a_device_that_is_not_there_is_a_failure_and_never_the_cpu(
     if any(device["type"] == "HIP" for device in child.ready.devices):
         pytest.skip("this machine has a HIP device")
     for name in ("HIP", "NONSENSE"):
-        request = RenderFrame(look(), str(tmp_path / "out"), str(tmp_path / "p.jpg"))
-        device = request.look.__class__(frame=3, device=name)
-        failed = child.failed(RenderFrame(device, request.out_dir, request.preview))
+        asked = Look(frame=3, device=name)
+        failed = child.failed(RenderFrame(asked, str(tmp_path / "out"), str(tmp_path / "p.jpg")))
         assert failed.cause == "no-device"
         assert "CPU" in failed.what
         assert failed.cure
@@ -120,8 +118,8 @@ def test_the_heart_beats_while_cycles_renders(start: Start, build: Build, tmp_pa
     beats: list[int] = []
     while len(beats) < 2:
         message = child.receive()
-        if message.__class__.__name__ == "Beat":
-            beats.append(message.peak_memory)  # type: ignore[union-attr]
+        if isinstance(message, Beat):
+            beats.append(message.peak_memory)
     assert min(beats) > 50 * 1024 * 1024
 
 
@@ -160,13 +158,11 @@ def test_a_killed_parent_leaves_no_render_behind_though_the_pipe_stays_open(
 
 
 def test_a_child_that_starts_after_its_parent_went_ends_at_once() -> None:
-    started = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "workers.inside_blender"],
         env={**os.environ, "FARM_PARENT_PID": "1"},
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as child:
-        assert child.wait(20) == 1
-    assert time.monotonic() - started < 20
+        assert child.wait(20) == 3

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +44,58 @@ def test_a_file_cut_anywhere_is_found_out(tmp_path: Path, parts: int) -> None:
     path, cut = tmp_path / "a.exr", tmp_path / "cut.exr"
     write(path, (20, 9), parts, OpenEXR.ZIPS_COMPRESSION)
     data = path.read_bytes()
-    for length in range(0, len(data), 7):
+    for length in range(0, len(data), 37):
         cut.write_bytes(data[:length])
         with pytest.raises(NotExr):
             read_parts(cut)
     cut.write_bytes(data[:-1])
     with pytest.raises(NotExr, match="cut short"):
         read_parts(cut)
+
+
+def test_channels_and_texts_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.exr"
+    write(path, (20, 9), 2, OpenEXR.ZIP_COMPRESSION)
+    first, second = read_parts(path, names=True)
+    assert (first.channels, second.channels) == (["Z"], ["Z"])
+    assert (first.texts["name"], second.texts["name"]) == ("part0", "part1")
+    assert first.texts["note"] == "n" * 5000
+    assert all((part.channels, part.texts) == ([], {}) for part in read_parts(path))
+
+
+def attribute(name: bytes, kind: bytes, value: bytes) -> bytes:
+    return name + b"\0" + kind + b"\0" + struct.pack("<i", len(value)) + value
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        attribute(b"dataWindow", b"box2i", bytes(1000)),
+        attribute(b"a", b"int", bytes(4)) * 500_001,
+        attribute(b"a" * 256, b"int", bytes(4)),
+    ],
+    ids=["a window of a thousand bytes", "attributes without end", "a name too long"],
+)
+def test_a_header_made_to_take_time_or_memory_is_damaged(tmp_path: Path, header: bytes) -> None:
+    path = tmp_path / "a.exr"
+    path.write_bytes(struct.pack("<ii", 20000630, 2) + header + bytes(10))
+    with pytest.raises(NotExr, match="damaged"):
+        read_parts(path)
+
+
+def test_a_table_longer_than_any_picture_s_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.exr"
+    window = attribute(b"dataWindow", b"box2i", struct.pack("<iiii", 0, 0, 9, 9))
+    path.write_bytes(
+        struct.pack("<ii", 20000630, 2)
+        + window
+        + attribute(b"chunkCount", b"int", struct.pack("<i", (1 << 26) + 1))
+        + b"\0"
+    )
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)  # a hole: it takes no room
+    with pytest.raises(NotExr, match="cut short"):
+        read_parts(path)
 
 
 def test_a_writer_that_died_leaves_zeros_in_the_table(tmp_path: Path) -> None:
