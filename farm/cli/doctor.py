@@ -26,9 +26,10 @@ class Line:
 
 
 def doctor(as_json: AsJson = False, farm: FarmUrl = None) -> None:
-    """Check this machine: Python, Blender, libraries, GPU and driver, storage, Ray, the farm.
+    """Check that this machine has all that a farm needs.
 
-    Each line is ok, or says what to do. Ends with 1 where something that is needed is missing.
+    Python, Blender and its libraries, GPU and driver, storage, Ray, the farm that runs. Each line
+    is ok, or says what to do. Ends with 1 where something that is needed is missing.
 
     \b
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from farm.cli.briefing import plan_in_words, warnings
 from farm.cli.collect import Collector, Delivered
 from farm.cli.progress import Display
 from farm.cli.speaker import Speaker
@@ -12,11 +13,11 @@ from farm.cli.words import duration
 from farm.client.client import FarmClient
 from farm.domain.errors import BadInput, Conflict, TesseraError
 from farm.domain.events import EventKind
-from farm.domain.states import JobState, TaskState
+from farm.domain.scene import Finding
+from farm.domain.states import JOB_ENDED, JobState, TaskState
 from farm.domain.views import FrameView, JobView
 
 _MANY_FAILED = 5
-_JOB_EVENTS = frozenset({EventKind.JOB_STATE.value, EventKind.JOB_PLANNED.value})
 
 
 @dataclass(slots=True)
@@ -55,17 +56,34 @@ class Outcome:
         )
 
 
+class InTheWay(Conflict):
+    """The very first frame found its place taken, while others are still to be rendered."""
+
+
 class Follower:
-    """Follows one job. `outcome` is right at any moment, also after an interrupt."""
+    """Follows one job. `outcome` is right at any moment, also after an interrupt.
+
+    ``told`` are the findings that the artist has read before the job was sent.
+    """
 
     def __init__(
-        self, client: FarmClient, job: JobView, speaker: Speaker, collector: Collector | None = None
+        self,
+        client: FarmClient,
+        job: JobView,
+        speaker: Speaker,
+        collector: Collector | None = None,
+        told: tuple[Finding, ...] = (),
     ) -> None:
         self._client, self._speaker, self._collector = client, speaker, collector
+        self._told: tuple[Finding, ...] | None = told  # None: the plan was told too
         self.outcome = Outcome(job)
 
     def to_the_end(self, display: Display) -> Outcome:
-        """Show the job and fetch its frames until it has ended; raises `TesseraError`."""
+        """Show the job and fetch its frames until it has ended; raises `TesseraError`.
+
+        `InTheWay` comes early: where the first frame to arrive finds a file in its place, so will most
+        of the others, and each costs rendering.
+        """
         tally = Tally(self.outcome.job)
         display.show(tally)
         for events in self._client.follow(self.outcome.job.id):
@@ -73,9 +91,12 @@ class Follower:
                 if event.kind == EventKind.ATTEMPT_FAILED and event.data.get("retry"):
                     self._speaker.say(f"{event.data.get('words')}: {event.data.get('what')} Trying again.")
             finished = [frame for event in events if (frame := tally.take(event)) is not None]
+            if any(event.kind == EventKind.JOB_PLANNED for event in events):
+                self._look(tally)
             for frame in finished:
                 self._done(self._client.frame(self.outcome.job.id, frame))
-            if finished or not events or any(event.kind in _JOB_EVENTS for event in events):
+                self._check_the_first()
+            if finished or not events or any(event.kind == EventKind.JOB_STATE for event in events):
                 self._look(tally)
             display.show(tally)
         self._look(tally)
@@ -88,7 +109,25 @@ class Follower:
             self._done(frame)
 
     def _look(self, tally: Tally) -> None:
-        self.outcome.job = tally.job = self._client.job(tally.job.id)
+        self.outcome.job = tally.job = job = self._client.job(tally.job.id)
+        if job.plan is not None and self._told is not None:
+            self._speaker.say(plan_in_words(job.plan))
+            if not self._speaker.as_json:
+                self._speaker.warn(warnings(job, self._told))
+            self._told = None
+
+    def _check_the_first(self) -> None:
+        """Raise `InTheWay` where the first frame met a file in its place and more are to be rendered."""
+        delivered = list(self.outcome.delivered.values())
+        if len(delivered) != 1 or not delivered[0].kept:
+            return
+        job = self._client.job(self.outcome.job.id)
+        if job.state not in JOB_ENDED and job.frames.waiting + job.frames.running:
+            path = delivered[0].kept[0]
+            raise InTheWay(
+                f"“{path}” is there already and was left as it is.",
+                "Render to another folder with --out, or replace what is there with --overwrite.",
+            )
 
     def _done(self, frame: FrameView) -> None:
         if frame.state is TaskState.FAILED:

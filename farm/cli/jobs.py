@@ -69,7 +69,9 @@ def _time(job: JobView, now: float) -> str:
 
 
 def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
-    """Show one job: its state, its plan, and the attempts that failed, each with its cure.
+    """Show one job: state, plan, findings and failed attempts.
+
+    Each finding and each failed attempt comes with its cure.
 
     \b
     Example:

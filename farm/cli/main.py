@@ -13,6 +13,7 @@ code means
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -23,15 +24,18 @@ from typer.exceptions import TyperException
 from farm import __version__
 from farm.cli.cancel import cancel
 from farm.cli.doctor import doctor
-from farm.cli.farm import down, status, up
+from farm.cli.farm import down, up
 from farm.cli.fetch import fetch
 from farm.cli.interrupts import answers_interrupts, end_as_interrupt
 from farm.cli.jobs import jobs, show
 from farm.cli.render import render
 from farm.cli.speaker import Speaker, problem
+from farm.cli.status import status
 from farm.cli.submit import submit
 from farm.cli.watch import watch
 from farm.domain.errors import TesseraError, UsageError
+
+_EXTRA = re.compile(r"unexpected extra arguments? ?(?:\(s\) )?\((.*)\)")
 
 app = typer.Typer(
     name="farm",
@@ -111,8 +115,11 @@ def _usage(error: TyperException) -> UsageError:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "farm"
     what = error.format_message().rstrip()
-    if "unexpected extra argument" in what and path.endswith(("render", "submit")):
-        return UsageError(what, "Write a frame range as one word, such as 1-10, and quote names with spaces.")
+    if (extra := _EXTRA.search(what)) and path.endswith(("render", "submit")):
+        return UsageError(
+            f"“{extra[1]}” is more than this command takes.",
+            "Write a frame range as one word, such as 1-10, and quote names with spaces.",
+        )
     return UsageError(what, f"See: {path} --help")
 
 

@@ -12,7 +12,7 @@ from farm.assets.pack import pack
 from farm.cli.cancel import cancel_and_wait
 from farm.cli.collect import Collector, check_folder
 from farm.cli.connect import reached_or_started
-from farm.cli.follow import Follower
+from farm.cli.follow import Follower, InTheWay
 from farm.cli.interrupts import interrupts_held
 from farm.cli.options import (
     AsJson,
@@ -36,7 +36,8 @@ from farm.cli.speaker import Speaker, clean, problem
 from farm.cli.words import duration, number
 from farm.domain.errors import Conflict, TesseraError
 from farm.domain.job import Device, Engine
-from farm.domain.states import JOB_ENDED
+from farm.domain.states import JOB_ENDED, JobState
+from farm.domain.views import JobView
 
 Out = Annotated[
     Path | None,
@@ -65,8 +66,12 @@ def render(
     Uses the farm named by --farm or FARM_URL, else the one that runs on this machine. Where none
     runs, one is started for this render and ended after it.
 
-    Each frame lands in the output folder as soon as it is finished. A file that is there already
-    is never replaced without --overwrite; the command then ends with 1. Ctrl-C cancels the job.
+    Each frame lands in the output folder as soon as it is finished. Ctrl-C cancels the job.
+
+    A file that is there already is never replaced without --overwrite, and the command then ends
+    with 1. Where the first frame finds its place taken, the job is cancelled before more frames are
+    rendered for nothing. Where that happens to a later one, the rest is rendered and fetched, and
+    the frame waits on the farm for: farm fetch JOB --out OTHER
 
     \b
     Examples:
@@ -93,7 +98,9 @@ def render(
             with interrupts_held():
                 job = client.submit(spec)
                 folder = out or Path(f"{clean(scene_file.stem)}-{job.id}")
-                follower = Follower(client, job, speaker, Collector(client, folder, overwrite))
+                follower = Follower(
+                    client, job, speaker, Collector(client, folder, overwrite), packed.warnings
+                )
             speaker.say(f"Job {job.id}: {scene_file.name}, pictures go to {folder}")
             follower.to_the_end(display)
         except KeyboardInterrupt:
@@ -102,6 +109,9 @@ def render(
             speaker.note(f"Cancelling job {follower.outcome.job.id} …")
             follower.outcome.job = cancel_and_wait(client, follower.outcome.job)
             failure, code = _interrupted(follower), 130
+        except InTheWay as error:
+            assert follower is not None  # noqa: S101  the follower raised it
+            failure = _stopped(follower, cancel_and_wait(client, follower.outcome.job), error)
         except TesseraError as error:
             if follower is None:
                 raise
@@ -121,6 +131,16 @@ def render(
         speaker.fail(failure)
         raise typer.Exit(code or failure.exit_code)
     speaker.say(f"{number(len(outcome.delivered), 'frame')} in {duration(wall)}, in {folder}")
+
+
+def _stopped(follower: Follower, job: JobView, error: InTheWay) -> TesseraError | None:
+    """The error after the job was cancelled for a file in the way; None where it was done by then."""
+    follower.outcome.job = job
+    follower.catch_up()
+    if job.state is JobState.DONE:
+        return None  # the outcome itself names the file
+    ended = "was cancelled" if job.state in JOB_ENDED else "will be cancelled once the farm answers"
+    return InTheWay(f"{error.what} Job {job.id} {ended}, so that no more frames are spent.", error.cure)
 
 
 def _interrupted(follower: Follower) -> TesseraError:

@@ -39,9 +39,9 @@ def submit(
     as_json: AsJson = False,
     farm: FarmUrl = None,
 ) -> None:
-    """Send a scene to a running farm and print the job's id, without waiting for it.
+    """Send a scene to a running farm, without waiting for it.
 
-    Watch it with `farm watch`, and bring its frames with `farm fetch`.
+    Prints the job's id. Watch it with `farm watch`, and bring its frames with `farm fetch`.
 
     \b
     Examples:

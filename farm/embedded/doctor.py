@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ from dataclasses import dataclass
 from farm.domain.errors import TesseraError
 from farm.embedded import libraries, seaweed
 from farm.embedded.home import MIN_FREE
+from farm.embedded.logs import last_words
 from farm.embedded.ports import check
 from farm.embedded.stack import running
-from farm.embedded.state import Phase
 from farm.settings import Settings
 from workers.protocol import ProtocolFault, Ready, decode
 from workers.sandbox import sandbox_status
@@ -219,10 +220,10 @@ def _farm(settings: Settings) -> list[Check]:
     checks = []
     for part in found.parts:
         name = f"Farm: {part.name}"
-        if part.phase in (Phase.FAILING, Phase.FAILED):
-            said = part.last[-1].strip() if part.last else "without a word"
-            what = f"ended {part.restarts} times, is started again: {said}"
-            checks.append(Check(name, False, what, f"Read {part.log}"))
+        if part.ails(time.time()):
+            said, cure = last_words(part.last)
+            what = f"ended {part.restarts} times, is started again: {said or 'without a word'}"
+            checks.append(Check(name, False, what, cure or f"Read {part.log}"))
         else:
             again = f", started again {part.restarts} times" if part.restarts else ""
             checks.append(Check(name, True, f"{part.phase}{again}"))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 LIMIT = 8 * 1024 * 1024  # bytes of a log file
 _KEPT = 2  # older files beside it
+#: What logging puts before a message: “2026-03-01 12:00:00,123 ERROR farm.dispatch ”.
+_STAMP = re.compile(
+    r"^\d{4}-\d\d-\d\d [\d:,.]+ (DEBUG|INFO|WARNING|ERROR|CRITICAL) (farm|web|workers)[\w.]*:? "
+)
 
 
 def rotate(path: Path, limit: int = LIMIT) -> None:
@@ -38,3 +43,17 @@ def tail(path: Path, lines: int) -> tuple[str, ...]:
     except OSError:
         return ()
     return tuple(line for line in text.splitlines() if line.strip())[-lines:]
+
+
+def last_words(lines: tuple[str, ...]) -> tuple[str, str]:
+    """What a part said last, and the cure where it knew one; both empty where it said nothing.
+
+    Our own programs end with a sentence for each (`TesseraError`). Of anything else the last line that
+    is no part of a traceback is taken.
+    """
+    lines = tuple(_STAMP.sub("", line) for line in lines)
+    match lines:
+        case [*_, what, cure] if what[:1].isalpha() and what.endswith(".") and cure.endswith("."):
+            return what, cure
+    plain = [line for line in lines if not line.startswith((" ", "\t", "Traceback "))]
+    return (plain or [""])[-1].strip(), ""

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from farm.embedded.identity import Identity
 
+_SETTLED = 30.0  # seconds of life after which a part that ended before counts as well again
+
 
 class Phase(StrEnum):
     """Of the farm as a whole, and of each of its parts."""
@@ -35,6 +37,17 @@ class Part(BaseModel):
     since: float = 0.0  # seconds since the epoch
     log: str = ""
     last: tuple[str, ...] = ()
+
+    def ails(self, now: float) -> bool:
+        """Whether it keeps ending by itself. ``now`` is in seconds since the epoch.
+
+        The dispatcher counts as ready at once, so one that has just come back for the second time ails.
+        """
+        if self.phase in (Phase.FAILING, Phase.FAILED):
+            return True
+        if self.phase is Phase.STARTING:
+            return self.restarts > 0
+        return self.phase is Phase.READY and self.restarts > 1 and now - self.since < _SETTLED
 
 
 class FarmState(BaseModel):

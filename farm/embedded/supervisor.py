@@ -18,7 +18,7 @@ from farm.domain.errors import TesseraError
 from farm.embedded.home import Home
 from farm.embedded.identity import Identity
 from farm.embedded.keeper import Keeper
-from farm.embedded.logs import rotate
+from farm.embedded.logs import last_words, rotate
 from farm.embedded.services import Plan, plan
 from farm.embedded.state import FarmState, Phase
 from farm.settings import Settings
@@ -96,11 +96,11 @@ class Supervisor:
 
     def _give_up(self, keeper: Keeper) -> None:
         part = keeper.part
-        said, cure = _last_words(part.last)
+        said, cure = last_words(part.last)
         self._phase = Phase.FAILED
         self._failure = (
-            f"{_TITLES.get(part.name, part.name)} could not be started{said}",
-            f"{cure}The whole log is in {part.log}; “farm doctor” checks this machine.",
+            f"{_TITLES.get(part.name, part.name)} could not be started{f': {said}' if said else '.'}",
+            f"{cure}{' ' if cure else ''}The whole log is in {part.log}; “farm doctor” checks this machine.",
         )
         log.error("%s", self._failure[0])
         self._stop.set()
@@ -128,17 +128,6 @@ class Supervisor:
             state.write(self._home.state)
         except OSError as error:  # a full disk must not end the farm
             log.warning("run/state.json could not be written: %s", error)
-
-
-def _last_words(lines: tuple[str, ...]) -> tuple[str, str]:
-    """What a part said last and the cure it knew: ours end with a sentence for each (`TesseraError`)."""
-    match lines:
-        case [*_, what, cure] if what[:1].isalpha() and what.endswith(".") and cure.endswith("."):
-            return f": {what}", f"{cure} "
-        case [*_, last]:
-            return f": {last.strip()}", ""
-        case _:
-            return ".", ""
 
 
 async def _failed(keeper: Keeper) -> Keeper:

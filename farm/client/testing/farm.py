@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from farm.domain.events import EventKind
 from farm.domain.plan import Plan
-from farm.domain.scene import SceneManifest
+from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.views import AttemptView, EventView, FrameCounts, FrameView, JobView, OutputView
 from farm.domain.work import Role
@@ -54,13 +54,15 @@ class FakeFarm:
             )
             self.news.notify_all()
 
-    def plan(self, job_id: str, frames: str = "1-3") -> None:
+    def plan(
+        self, job_id: str, frames: str = "1-3", report: SceneReport | None = None, exact: bool = True
+    ) -> None:
         """The scene was read: the job renders these frames."""
-        made = Plan(frames=frames, width=64, height=36, reason="one worker: whole frames")
+        made = Plan(frames=frames, width=64, height=36, reason="one worker: whole frames", exact=exact)
         self.frames[job_id] = {
             frame: FrameView(frame=frame, state=TaskState.WAITING) for frame in made.frame_range
         }
-        self.change(job_id, plan=made, state=JobState.RENDERING, started=time.time())
+        self.change(job_id, plan=made, report=report, state=JobState.RENDERING, started=time.time())
         self.tell(EventKind.JOB_PLANNED, job_id, reason=made.reason, total=len(made.frame_range))
 
     def count(self, job_id: str, frame: int, sample: int, samples: int) -> None:

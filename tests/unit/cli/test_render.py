@@ -25,12 +25,13 @@ def test_frames_land_in_the_folder_and_are_told_line_by_line(cli, farm, blend, r
     assert said.code == 0
     assert said.err == ""
     lines = said.out.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
         "Job job1: shot ü.blend, pictures go to pictures",
+        "Plan: one worker: whole frames.",
         "Frame 1 done in 1.5 s: pictures/shot_0001.png",
         "Frame 2 done in 1.5 s: pictures/shot_0002.png",
     ]
-    assert lines[3].startswith("2 frames in ")
+    assert lines[4].startswith("2 frames in ")
     assert Path("pictures/shot_0002.png").read_bytes() == b"frame 2"
 
 
@@ -118,18 +119,48 @@ def test_a_frame_that_no_event_told_of_is_fetched_at_the_end(cli, farm, blend, r
     assert Path("o/a.png").read_bytes() == b"1"
 
 
-def test_a_file_in_the_way_stays_the_rest_is_fetched_and_the_code_is_1(cli, farm, blend, renders):
-    renders(2)
+def test_a_file_in_the_way_of_the_first_frame_stays_and_cancels_the_job(cli, farm, blend):
+    def work(job_id: str) -> None:
+        farm.plan(job_id, "1-240")
+        farm.finish(job_id, 1, {"shot_0001.png": b"1"})
+
+    farm.on_submit = work
     Path("o").mkdir()
     Path("o/shot_0001.png").write_bytes(b"mine")
     said = cli("render", blend, "--out", "o", "--json")
     assert said.code == 1
     assert Path("o/shot_0001.png").read_bytes() == b"mine"
-    assert Path("o/shot_0002.png").read_bytes() == b"frame 2"
-    assert said.json["state"] == "done"
-    assert said.json["code"] == "conflict"
-    assert "“o/shot_0001.png” was there already and stayed." in said.err
-    assert [frame["outputs"] == [] for frame in said.json["frames"]] == [True, False]
+    assert farm.jobs["job1"].state is JobState.CANCELLED
+    assert (said.json["state"], said.json["code"]) == ("cancelled", "conflict")
+    assert said.err.splitlines()[-2:] == [
+        "“o/shot_0001.png” is there already and was left as it is. "
+        "Job job1 was cancelled, so that no more frames are spent.",
+        "Render to another folder with --out, or replace what is there with --overwrite.",
+    ]
+
+
+def test_a_file_in_the_way_of_a_later_frame_stays_and_the_rest_is_fetched(cli, farm, blend, renders):
+    renders(3)
+    Path("o").mkdir()
+    Path("o/shot_0002.png").write_bytes(b"mine")
+    said = cli("render", blend, "--out", "o", "--json")
+    assert said.code == 1
+    assert Path("o/shot_0002.png").read_bytes() == b"mine"
+    assert Path("o/shot_0003.png").read_bytes() == b"frame 3"
+    assert (said.json["state"], said.json["code"]) == ("done", "conflict")
+    assert "“o/shot_0002.png” was there already and stayed." in said.err
+    assert "farm fetch job1 --out OTHER" in said.err
+    assert [frame["outputs"] == [] for frame in said.json["frames"]] == [False, True, False]
+
+
+def test_a_file_in_the_way_of_the_only_frame_cancels_nothing(cli, farm, blend, renders):
+    renders(1)
+    Path("o").mkdir()
+    Path("o/shot_0001.png").write_bytes(b"mine")
+    said = cli("render", blend, "--out", "o")
+    assert said.code == 1
+    assert farm.jobs["job1"].state is JobState.DONE
+    assert "farm fetch job1 --out OTHER" in said.err
 
 
 def test_overwrite_replaces_it(cli, farm, blend, renders):
@@ -219,7 +250,10 @@ def test_a_call_that_cannot_be_read_is_2_with_a_cure_and_sends_nothing(cli, farm
 def test_a_frame_range_in_two_words_is_2_and_says_how_to_write_it(cli, farm, blend):
     said = cli("render", blend, "--frames", "1", "10")
     assert said.code == 2
-    assert "Write a frame range as one word, such as 1-10" in said.err
+    assert said.err.splitlines() == [
+        "“10” is more than this command takes.",
+        "Write a frame range as one word, such as 1-10, and quote names with spaces.",
+    ]
 
 
 def test_usage_errors_come_before_the_scene_is_looked_at(cli, farm):

@@ -47,6 +47,7 @@ def test_watch_tells_frames_and_ends_with_the_job(cli, farm, job):
     said = cli("watch", job)
     assert said.code == 0
     assert said.out.splitlines() == [
+        "Plan: one worker: whole frames.",
         "Frame 1 done in 1.5 s",
         "Frame 2 done in 1.5 s",
         "Job job1 is done: 2 frames. Bring them here with: farm fetch job1",
@@ -208,7 +209,7 @@ def stack(monkeypatch):
     made = SimpleNamespace(up=False, given=None, ready=True)
 
     def farm_of(home):
-        return SimpleNamespace(url="http://127.0.0.1:1", pid=42, home=home, ready=made.ready)
+        return SimpleNamespace(url="http://127.0.0.1:1", pid=42, home=home, ready=made.ready, parts=())
 
     def start(settings, *, workers=None, on_step=None):
         made.up, made.given = True, (settings.port, workers)
@@ -237,7 +238,7 @@ def test_up_starts_once_and_down_ends(cli, stack, tmp_path):
 def test_a_farm_that_still_starts_is_waited_for_but_status_does_not_wait(cli, stack, farm, monkeypatch):
     monkeypatch.delenv("FARM_URL")
     stack.up, stack.ready = True, False
-    monkeypatch.setattr("farm.cli.farm.running", lambda: stack.running(Path("home")))
+    monkeypatch.setattr("farm.cli.status.running", lambda: stack.running(Path("home")))
     said = cli("status", "--json")
     assert (said.code, said.json["running"]) == (1, False)
     assert "starting or ending" in said.err
