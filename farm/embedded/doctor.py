@@ -18,6 +18,7 @@ from farm.domain.errors import TesseraError
 from farm.embedded import libraries, seaweed
 from farm.embedded.home import MIN_FREE
 from farm.embedded.logs import last_words
+from farm.embedded.outside import check_ray, check_storage
 from farm.embedded.ports import check
 from farm.embedded.stack import running
 from farm.settings import Settings
@@ -162,6 +163,10 @@ def _sandbox(settings: Settings) -> list[Check]:
 
 def _storage(settings: Settings) -> list[Check]:
     if settings.storage.endpoint:
+        try:
+            check_storage(settings)
+        except TesseraError as error:
+            return [Check("Storage", False, error.what, error.cure)]
         return [Check("Storage", True, f"at {settings.storage.endpoint}, bucket {settings.storage.bucket}")]
     try:
         told = subprocess.run(
@@ -188,6 +193,10 @@ def _ray(settings: Settings) -> list[Check]:
     if told.returncode != 0:
         said = told.stderr.strip().splitlines()[-1:]
         return [Check("Ray", False, f"it does not run: {''.join(said)}", _INSTALL)]
+    try:
+        check_ray(settings)
+    except TesseraError as error:
+        return [Check("Ray", False, error.what, error.cure)]
     where = f", cluster at {settings.ray_address}" if settings.ray_address else ""
     return [Check("Ray", True, importlib.metadata.version("ray") + where)]
 

@@ -18,6 +18,7 @@ from farm.embedded.home import Home
 from farm.embedded.identity import Identity
 from farm.embedded.leftovers import clear
 from farm.embedded.logs import tail
+from farm.embedded.outside import check_ray, check_storage
 from farm.embedded.ports import check, check_host
 from farm.embedded.services import carried
 from farm.embedded.state import FarmState, Part, Phase, read
@@ -80,6 +81,8 @@ def start(
             check_host(settings.host)
             if settings.port:
                 check(settings.host, settings.port)
+            check_storage(settings)
+            check_ray(settings)
             _wait_until_gone(home, _STOP)
             _launch(settings, home)
         return _await(home, wait, tell)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -207,6 +208,26 @@ def test_a_port_in_use_is_refused_before_anything_is_started(tmp_path: Path) -> 
             stack.start(Settings(home=tmp_path, port=port))
 
     assert stack.running(tmp_path) is None
+    assert not Home(tmp_path).state.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"storage": {"endpoint": "http://127.0.0.1:9"}}, "No storage answers at http://127.0.0.1:9."),
+        ({"storage": {"endpoint": "s3://bucket"}}, "“s3://bucket” is not the address of a store."),
+        ({"ray_address": "127.0.0.1:9"}, "No Ray cluster answers at 127.0.0.1:9."),
+        ({"ray_address": "auto"}, "“auto” is not the address of a Ray cluster."),
+    ],
+)
+def test_a_part_elsewhere_that_does_not_answer_is_named_before_anything_is_started(
+    tmp_path: Path, given: dict[str, Any], what: str
+) -> None:
+    with pytest.raises(TesseraError) as told:
+        stack.start(Settings(home=tmp_path, **given))
+
+    assert told.value.what == what
+    assert "leave FARM_" in told.value.cure
     assert not Home(tmp_path).state.exists()
 
 
