@@ -26,8 +26,9 @@ Image.MAX_IMAGE_PIXELS = LARGEST
 def shrink(request: Shrink, link: Link) -> Done:
     """Answer `Shrink`: `outputs` is the file's name, `seconds` has load and save.
 
-    A smaller source keeps its size. Transparency lies over black, as in Blender's own JPEGs. Colours
-    are taken as they are; an embedded profile is kept. Raises `Refusal` (bad-result), OSError.
+    Of a source with a box, only that is taken. What is small enough keeps its size. Transparency lies
+    over black, as in Blender's own JPEGs. Colours are taken as they are; an embedded profile is kept.
+    Raises `Refusal` (bad-result), OSError.
     """
     del link
     if request.width < 1:
@@ -52,7 +53,7 @@ def _loaded(request: Shrink) -> tuple[Image.Image, bytes | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path, formats=("JPEG", "PNG")) as image:
-                return _shrunk(image, request.width), image.info.get("icc_profile")
+                return _shrunk(_cut(image, request.box), request.width), image.info.get("icc_profile")
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise Refusal(
             "bad-result",
@@ -64,6 +65,22 @@ def _loaded(request: Shrink) -> tuple[Image.Image, bytes | None]:
         raise Refusal(
             "bad-result", f"{path.name} is not a JPEG or PNG picture, or it is cut short.", "Render it again."
         ) from error
+
+
+def _cut(image: Image.Image, box: list[int] | None) -> Image.Image:
+    """``box`` of the picture, which has to lie inside of it; all of it without one."""
+    if box is None:
+        return image
+    if len(box) != 4:
+        raise Refusal("bad-result", f"A preview cannot be cut to {box}.")
+    x, y, width, height = box
+    if min(x, y) < 0 or min(width, height) < 1 or x + width > image.width or y + height > image.height:
+        raise Refusal(
+            "bad-result",
+            f"The picture for the preview has {image.width}×{image.height} pixels, and no "
+            f"{width}×{height} at {x}, {y}.",
+        )
+    return _flat(image).crop((x, y, x + width, y + height))
 
 
 def _shrunk(image: Image.Image, width: int) -> Image.Image:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from farm.domain.tiles import Box, Size
 from workers.attempt import Attempt
 from workers.children import Child
 from workers.devices import device_for
@@ -28,16 +29,23 @@ async def warm(attempt: Attempt) -> Child:
     return child
 
 
-async def shrunk(attempt: Attempt, name: str, width: int, picture_width: int) -> str:
-    """The name, in `attempt.work`, of the preview at most ``width`` pixels wide.
+async def shrunk(attempt: Attempt, size: Size, width: int, box: Box | None = None) -> str:
+    """The name, in `attempt.work`, of the preview at most ``width`` pixels wide; of ``box`` alone, if given.
 
-    The render process writes previews as wide as the picture; where that is narrow enough, there is
-    nothing to do, and no imaging process to start.
+    The render process writes it with all ``size`` pixels of the picture; where that is what is wanted,
+    there is nothing to do, and no imaging process to start.
     """
-    if picture_width <= width:
-        return name
+    whole = Box(0, 0, size.width, size.height)
+    wanted = box or whole
+    if wanted == whole and size.width <= width:
+        return RAW_PREVIEW
     imaging = await attempt.session.imaging(attempt.log)
     await imaging.ask(
-        Shrink(source=str(attempt.work / name), out=str(attempt.work / SMALL_PREVIEW), width=width)
+        Shrink(
+            source=str(attempt.work / RAW_PREVIEW),
+            out=str(attempt.work / SMALL_PREVIEW),
+            width=width,
+            box=None if wanted == whole else [wanted.x, wanted.y, wanted.width, wanted.height],
+        )
     )
     return SMALL_PREVIEW

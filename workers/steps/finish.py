@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from farm.domain.work import Cause, PieceRef, RenderClass, Result
 from workers.attempt import Attempt
 from workers.devices import device_for
 from workers.failures import AttemptFailed
-from workers.patiently import patiently
+from workers.patiently import patiently, together
 from workers.protocol import FinishFrame, MergeFrame, PieceFile
 from workers.steps.blender import RAW_PREVIEW
 from workers.steps.frame import OUT, kept_exr, outputs, preview
@@ -50,11 +51,11 @@ async def finish(attempt: Attempt) -> Result:
     finally:
         await attempt.session.release(child)
     attempt.heed(done)
-    files = outputs(attempt, done)
+    files = await outputs(attempt, done)
     files.append(await preview(attempt))
     if attempt.order.settings.keep_exr:
-        [passes] = attempt.take("", [MERGED])
-        files.append(kept_exr(attempt, passes, [name for _, name, _, _ in files]))
+        [passes] = await attempt.take("", [MERGED])
+        files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
     return attempt.result(await attempt.store(files), settled)
 
 
@@ -90,7 +91,7 @@ async def _merge(attempt: Attempt) -> Path:
         done = await imaging.ask(
             MergeFrame(pieces=pieces, width=plan.width, height=plan.height, out=str(merged)), attempt.count
         )
-    attempt.heed(done)
+    attempt.heed(replace(done, seconds={}))  # timed here, its start included
     return merged
 
 
@@ -112,4 +113,4 @@ async def _fetch(attempt: Attempt) -> list[PieceFile]:
             core=[core.x, core.y, core.width, core.height],
         )
 
-    return await asyncio.gather(*map(one, sorted(attempt.order.pieces, key=lambda piece: piece.tile)))
+    return await together(map(one, sorted(attempt.order.pieces, key=lambda piece: piece.tile)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from farm.domain.work import Cause, Result, Role
@@ -37,15 +38,15 @@ async def frame(attempt: Attempt) -> Result:
     )
     attempt.heed(done)
     attempt.check_device(done)
-    files = outputs(attempt, done)
+    files = await outputs(attempt, done)
     files.append(await preview(attempt))
     if keep_exr:
-        [passes] = attempt.take("", [PASSES])
-        files.append(kept_exr(attempt, passes, [name for _, name, _, _ in files]))
+        [passes] = await attempt.take("", [PASSES])
+        files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
     return attempt.result(await attempt.store(files), render_class(attempt.device, child.ready))
 
 
-def outputs(attempt: Attempt, done: Done) -> list[ToStore]:
+async def outputs(attempt: Attempt, done: Done) -> list[ToStore]:
     """What Blender wrote for the artist, checked; at least one file."""
     if not done.outputs:
         raise AttemptFailed(
@@ -54,29 +55,29 @@ def outputs(attempt: Attempt, done: Done) -> list[ToStore]:
             "See whether the scene's output settings and its compositor write a file.",
         )
     found: list[ToStore] = []
-    for taken in attempt.take(OUT, done.outputs):
+    for taken in await attempt.take(OUT, done.outputs):
         if taken.name.split("/")[0] == OURS:
             raise AttemptFailed(
                 Cause.BAD_RESULT,
                 f"The scene writes to “{taken.name}”; the folder {OURS} is the farm's own.",
                 "Choose another output path.",
             )
-        check_picture(taken.path, taken.name)
+        await asyncio.to_thread(check_picture, taken.path, taken.name)
         found.append((Role.OUTPUT, taken.name, taken.path, media_type(taken.name)))
     return found
 
 
 async def preview(attempt: Attempt) -> ToStore:
     """The frame's preview, at most 1920 pixels wide."""
-    name = await shrunk(attempt, RAW_PREVIEW, PREVIEW_WIDTH, attempt.plan.width)
-    [taken] = attempt.take("", [name])
+    name = await shrunk(attempt, attempt.plan.size, PREVIEW_WIDTH)
+    [taken] = await attempt.take("", [name])
     check_picture(taken.path, name)
     return (Role.PREVIEW, f"{OURS}/preview.jpg", taken.path, JPEG)
 
 
-def kept_exr(attempt: Attempt, exr: Harvested, taken_names: list[str]) -> ToStore:
+async def kept_exr(attempt: Attempt, exr: Harvested, taken_names: list[str]) -> ToStore:
     """All passes of the frame, under a name that none of its outputs has."""
-    check_exr(exr.path, f"The passes of frame {attempt.frame}", attempt.plan.size)
+    await asyncio.to_thread(check_exr, exr.path, f"The passes of frame {attempt.frame}", attempt.plan.size)
     name = f"exr/{attempt.frame:04d}.exr"
     while name in taken_names:
         name = name.removesuffix(".exr") + "_passes.exr"

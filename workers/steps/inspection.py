@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from pydantic import ValidationError
-
 from farm.domain.scene import SceneReport
 from farm.domain.work import Cause, Result
 from workers.attempt import Attempt
 from workers.failures import AttemptFailed
 from workers.protocol import Inspect
 from workers.steps.blender import warm
+
+_COUNTS = ("frame_step", "full_width", "full_height", "percentage", "samples", "file_output_nodes")
+_MOST = 1 << 24  # Cycles' most samples; all else stays far below
 
 
 async def inspect(attempt: Attempt) -> Result:
@@ -25,10 +26,17 @@ async def inspect(attempt: Attempt) -> Result:
 
 
 def _report(body: object) -> SceneReport:
+    """``body``, from a child, as a report with nothing in it that others could stumble over.
+
+    A scene may hold numbers that JSON has no word for, and names that are no text.
+    """
     try:
-        json.dumps(body, allow_nan=False)  # a scene may hold numbers that JSON has no word for
-        return SceneReport.model_validate(body)
-    except (ValidationError, ValueError) as error:
+        text = json.dumps(body, allow_nan=False, ensure_ascii=False).encode(errors="replace")
+        report = SceneReport.model_validate_json(text)
+        if not all(0 <= getattr(report, name) <= _MOST for name in _COUNTS):
+            raise ValueError("a number is out of all bounds")
+        return report
+    except (ValueError, RecursionError) as error:
         raise AttemptFailed(
             Cause.BAD_RESULT,
             "Blender's description of the scene cannot be read.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
 from farm.domain.work import Result, Role
 from workers.attempt import OURS, Attempt
 from workers.devices import render_class
@@ -13,7 +16,7 @@ PIECE = "piece.exr"
 
 
 async def tile(attempt: Attempt) -> Result:
-    """The piece, exactly as many pixels as the plan says, and its preview."""
+    """The piece, exactly as many pixels as the plan says, and a preview of what of it counts."""
     key, plan = attempt.key, attempt.plan
     cut = plan.tile(key.tile if key.tile is not None else 0)
     child = await warm(attempt)
@@ -32,12 +35,14 @@ async def tile(attempt: Attempt) -> Result:
     )
     attempt.heed(done)
     attempt.check_device(done)
-    [piece] = attempt.take("", [PIECE])
-    check_exr(piece.path, f"The piece of {key.words}", size)
-    # The previews of a frame's tiles lie beside each other on the page, so they shrink by one factor.
+    [piece] = await attempt.take("", [PIECE])
+    await asyncio.to_thread(check_exr, piece.path, f"The piece of {key.words}", size)
+    # The previews of a frame's tiles lie beside each other on the page: they show the core alone, and
+    # shrink by one factor.
+    core = replace(cut.core, x=cut.core.x - cut.rendered.x, y=cut.core.y - cut.rendered.y)
     share = min(1.0, PREVIEW_WIDTH / plan.width)
-    name = await shrunk(attempt, RAW_PREVIEW, max(1, round(size.width * share)), size.width)
-    [preview] = attempt.take("", [name])
+    name = await shrunk(attempt, size, max(1, round(core.width * share)), core)
+    [preview] = await attempt.take("", [name])
     check_picture(preview.path, name)
     stored = await attempt.store(
         [

@@ -130,6 +130,17 @@ def test_what_can_make_a_cut_frame_differ_is_named(
     assert codes(report(start(build(extra=extra, **SMALL))).breaks_exactness) == expected
 
 
+def test_what_is_told_about_cutting_holds_for_the_samples_of_the_job(start: Start, build: Build) -> None:
+    extra = (
+        "scene.cycles.use_denoising = True; scene.cycles.samples = 64;"
+        "scene.view_layers[0].samples = 32; scene.cycles.use_layer_samples = 'USE'"
+    )
+    child = start(build(extra=extra, **SMALL))
+    for samples, expected in ((None, set()), (100, {"denoise-rounding"}), (16, set()), (None, set())):
+        found = report(child, samples=samples)
+        assert (found.samples, codes(found.breaks_exactness)) == (64, expected)
+
+
 def test_what_is_missing_or_blocked_is_named(start: Start, build: Build) -> None:
     extra = (
         "i = bpy.data.images.new('Bricks', 4, 4); i.source = 'FILE'; i.filepath = '//gone/bricks.png';"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import OpenEXR
 import psutil
 import pytest
+from PIL import Image
 
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
+from farm.domain.work import PieceRef
 from farm.storage import MemoryStorage
 from tests.integration.workers.conftest import Bench, family
 
@@ -61,6 +65,23 @@ def picture(storage: MemoryStorage, key: str, path: Path) -> dict[str, np.ndarra
     }
 
 
+def preview(storage: MemoryStorage, key: str) -> np.ndarray:
+    with Image.open(io.BytesIO(b"".join(storage.stream(key)))) as image:
+        return np.asarray(image.convert("RGB")).astype(int)
+
+
+def check_previews(real: Bench, whole: dict[str, Any], pieces: tuple[PieceRef, ...]) -> None:
+    """The preview of each tile is its core as the whole frame's preview shows it, overlap left out."""
+    [key] = [file["key"] for file in whole["files"] if file["role"] == "preview"]
+    frame = preview(real.storage, key)
+    for piece in pieces:
+        core = TILED.tile(piece.tile).core
+        shown = preview(real.storage, piece.key.replace("piece.exr", "preview.jpg"))
+        expected = frame[core.y : core.y + core.height, core.x : core.x + core.width]
+        assert shown.shape == expected.shape
+        assert np.abs(shown - expected).mean() < 4
+
+
 async def test_a_frame_cut_in_tiles_is_the_frame_rendered_whole(
     real: Bench, blend: bytes, tmp_path: Path
 ) -> None:
@@ -72,6 +93,7 @@ async def test_a_frame_cut_in_tiles_is_the_frame_rendered_whole(
     whole = await real.result("job/1/whole", scene, plan=WHOLE, report=report, keep_exr=True)
     assert whole["render_class"] == info["render_class"]
     pieces = await real.pieces(scene, plan=TILED, report=report)
+    check_previews(real, whole, pieces)
     finish = await real.result("job/1/finish", scene, plan=TILED, report=report, pieces=pieces, keep_exr=True)
     names = [
         {file["name"]: file["role"] for file in result["files"] if file["role"] != "log"}

@@ -14,9 +14,9 @@ from workers.imaging.preview import shrink
 from workers.protocol import Shrink
 
 
-def shrunk(source: Path, width: int) -> Image.Image:
+def shrunk(source: Path, width: int, box: list[int] | None = None) -> Image.Image:
     out = source.with_name("preview.jpg")
-    done = shrink(Shrink(str(source), str(out), width), Told())
+    done = shrink(Shrink(str(source), str(out), width, box), Told())
     assert done.outputs == ["preview.jpg"]
     with Image.open(out) as image:
         assert image.format == "JPEG"
@@ -24,10 +24,10 @@ def shrunk(source: Path, width: int) -> Image.Image:
         return image
 
 
-def refused(source: Path, width: int = 8) -> str:
+def refused(source: Path, width: int = 8, box: list[int] | None = None) -> str:
     out = source.with_name("preview.jpg")
     with pytest.raises(Refusal) as caught:
-        shrink(Shrink(str(source), str(out), width), Told())
+        shrink(Shrink(str(source), str(out), width, box), Told())
     assert caught.value.cause == "bad-result"
     assert not out.exists()
     assert not list(source.parent.glob("*.part"))
@@ -55,6 +55,30 @@ def test_the_preview_is_at_most_so_wide_and_keeps_its_shape(
     name: str, size: tuple[int, int], width: int, expected: tuple[int, int], tmp_path: Path
 ) -> None:
     assert shrunk(saved(tmp_path, Image.new("RGB", size, "teal"), name), width).size == expected
+
+
+@pytest.mark.parametrize("name", ["frame.png", "frame.jpg"])
+@pytest.mark.parametrize(("width", "size"), [(1000, (32, 16)), (16, (16, 8))])
+def test_only_the_box_is_shown_and_then_shrinks(
+    name: str, width: int, size: tuple[int, int], tmp_path: Path
+) -> None:
+    picture = Image.new("RGB", (64, 48), "white")
+    picture.paste((90, 90, 90), (8, 24, 40, 40))  # no colour: JPEG would let that bleed
+
+    image = shrunk(saved(tmp_path, picture, name, quality=95), width, [8, 24, 32, 16])
+
+    assert image.size == size
+    assert np.abs(np.asarray(image).astype(int) - 90).max() <= 3
+
+
+@pytest.mark.parametrize(
+    "box", [[0, 0, 9, 8], [1, 0, 8, 8], [0, -1, 8, 8], [0, 0, 8, 0], [0, 0, 8], []], ids=str
+)
+def test_a_box_that_is_not_in_the_picture_is_refused(box: list[int], tmp_path: Path) -> None:
+    source = saved(tmp_path, Image.new("RGB", (8, 8)))
+
+    words = "The picture for the preview has 8×8" if len(box) == 4 else "A preview cannot be cut"
+    assert refused(source, 8, box).startswith(words)
 
 
 def test_colours_are_taken_as_they_are(tmp_path: Path) -> None:
