@@ -18,7 +18,7 @@ from farm.storage import Storage
 from workers.failures import AttemptFailed, plain
 from workers.harvest import Harvested, harvest
 from workers.logs import AttemptLog
-from workers.patiently import patiently
+from workers.patiently import patiently, together
 from workers.pictures import TEXT
 from workers.protocol import Count, Done, Look
 from workers.session import Session
@@ -123,11 +123,12 @@ class Attempt:
             )
         self.device_name = plain(done.device_name, 200)
 
-    def take(self, folder: str, names: Iterable[str]) -> list[Harvested]:
+    async def take(self, folder: str, names: Iterable[str]) -> list[Harvested]:
         """Files of ``work/folder`` (POSIX; empty for `work` itself), copied to where no child writes."""
         config = self.session.ground.config
         inside = str(Path(self.work.name) / folder)
-        return harvest(
+        return await asyncio.to_thread(
+            harvest,
             self.work.parent,
             inside,
             names,
@@ -150,7 +151,7 @@ class Attempt:
 
         self.phase("storing")
         with self.timed("store"):
-            return tuple(await asyncio.gather(*(one(*file) for file in files)))
+            return tuple(await together(one(*file) for file in files))
 
     async def store_log(self) -> tuple[StoredFile, ...]:
         """Store the log so far; a log that cannot be stored is no reason to fail."""

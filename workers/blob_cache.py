@@ -12,11 +12,11 @@ import fcntl
 import os
 import shutil
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from farm.domain import keys
 from farm.domain.scene import Blob
@@ -87,7 +87,10 @@ class BlobCache:
 
     def _forget(self, path: Path) -> bool:
         """Delete a blob, unless it has come into use; waits for nobody."""
-        with contextlib.suppress(BlockingIOError, FileNotFoundError), self._try_locked(path.parent.name):
+        lock = self._lock(path.parent.name)
+        if lock is None:
+            return False
+        with lock, contextlib.suppress(FileNotFoundError):
             if path.stat().st_nlink == 1:
                 path.unlink()
                 return True
@@ -105,18 +108,23 @@ class BlobCache:
     @contextlib.contextmanager
     def _locked(self, shard: str, stop: threading.Event) -> Iterator[None]:
         """Hold a shard's lock; another worker may be fetching for minutes, so ``stop`` is looked at."""
-        while not stop.is_set():
-            with contextlib.suppress(BlockingIOError), self._try_locked(shard):
-                yield
-                return
-            time.sleep(0.1)
-        raise CancelledError
-
-    @contextlib.contextmanager
-    def _try_locked(self, shard: str) -> Iterator[None]:
-        with (self._root / "locks" / shard).open("wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while (lock := self._lock(shard)) is None:
+            if stop.wait(0.1):
+                raise CancelledError
+        with lock:
+            if stop.is_set():
+                raise CancelledError
             yield
+
+    def _lock(self, shard: str) -> BinaryIO | None:
+        """The shard's lock, held until it is closed; None where somebody else has it."""
+        file = (self._root / "locks" / shard).open("wb")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        return file
 
 
 def _is_blob(path: Path, blob: Blob) -> bool:

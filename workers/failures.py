@@ -13,7 +13,11 @@ from farm.storage import Damaged, StorageRefused
 _log = logging.getLogger(__name__)
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_UNPRINTABLE = re.compile(r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+#: Control characters, marks that turn the direction of writing, and halves of characters, which no
+#: database takes.
+_UNPRINTABLE = re.compile(
+    r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 MOST_WORDS = 2000  # characters of a sentence that a child may make a person read
 
 #: What a child may give as its reason. Lost and storage are retried for free and cancelled ends a
@@ -53,7 +57,7 @@ def said_by_child(cause: str, what: str, cure: str) -> AttemptFailed:
 
 
 def plain(text: str, most: int = MOST_WORDS) -> str:
-    """``text`` without control characters (line breaks stay), at most ``most`` characters."""
+    """``text`` with nothing in it but what prints, and line breaks; at most ``most`` characters."""
     return _UNPRINTABLE.sub(" ", text[: 4 * most]).strip()[:most]
 
 

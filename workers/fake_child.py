@@ -112,8 +112,15 @@ def inspect(request: Inspect, link: Link) -> Done:
         "output_name": "shot_####",
         "blender": f"{VERSION} {BUILD}",
     }
-    if behaviour == "not-a-number":
-        report["fps"] = float("nan")
+    match behaviour:
+        case "not-a-number":
+            report["fps"] = float("nan")
+        case "no-end":
+            report["samples"] = 10**400
+        case "below-zero":
+            report["full_width"] = -64
+        case "no-text":
+            report["cameras"] = ["Camera", "K\ud800fer"]
     return Done(report=report)
 
 
@@ -156,7 +163,7 @@ def merge_frame(request: MergeFrame, link: Link) -> Done:
     if covered != request.width * request.height:
         raise Refusal("bad-result", f"The pieces cover {covered} pixels.")
     Path(request.out).write_bytes(exr(request.width, request.height))
-    return Done()
+    return Done(seconds={"load": 1000.0, "save": 1000.0})
 
 
 def shrink(request: Shrink, link: Link) -> Done:
@@ -333,7 +340,7 @@ def _two_answers(link: Link, behaviour: str) -> None:
 def _fail(link: Link, behaviour: str) -> None:
     """``fail CAUSE``."""
     del link
-    raise Refusal(behaviour.split(" ")[1], "The scene has no\x1b[31m camera.", "Add one.")
+    raise Refusal(behaviour.split(" ")[1], "The scene has no\x1b[31m camera.\ud800", "Add one.")
 
 
 _BEHAVIOURS: dict[str, Callable[[Link, str], None]] = {

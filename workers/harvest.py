@@ -87,7 +87,7 @@ def _open(base: Path, parts: tuple[str, ...], name: str) -> int:
         os.close(at)
         if error.errno == errno.ENOENT:
             raise _bad(f"Blender said that it wrote “{name}”, but it is not there.") from None
-        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.EACCES):
             raise _bad(f"“{name}” in the output folder is not a plain file.") from None
         raise
     return at

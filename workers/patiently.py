@@ -1,14 +1,15 @@
-"""Waiting for storage that is away: a picture that took an hour is worth some minutes."""
+"""Waiting for storage: patiently where it is away, together where there is much to carry."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 from farm.domain.errors import Unavailable
 
-PATIENCE = 600.0  # seconds
+PATIENCE = 600.0  # seconds: a picture that took an hour is worth some minutes
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
 
@@ -27,3 +28,13 @@ async def patiently[T](call: Callable[[], T]) -> T:
                 raise
         await asyncio.sleep(wait)
     raise AssertionError("itertools.repeat ended")
+
+
+async def together[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What each of ``work`` gives, in order. The first failure ends the others, and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]

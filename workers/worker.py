@@ -78,7 +78,7 @@ class Worker:
         self._numbers = itertools.count(1)
         self._session: Session | None = None
         self._ready: Ready | None = None
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[Ready] | None = None
         self._running: tuple[str, asyncio.Task[None]] | None = None
         self._last: asyncio.Task[None] | None = None
 
@@ -143,8 +143,10 @@ class Worker:
         """End everything that this worker started and delete its files; the machine's cache stays."""
         if self._running is not None:
             await self.cancel(self._running[0])
-        if self._last is not None:
-            await asyncio.wait([self._last])
+        if self._asking is not None:
+            self._asking.cancel()
+        if going_on := [task for task in (self._last, self._asking) if task is not None]:
+            await asyncio.wait(going_on)
         await self._drop_session()
         self._outbox.close()
         await asyncio.to_thread(self._home.close)
@@ -161,6 +163,8 @@ class Worker:
         except asyncio.CancelledError:
             outcome = Failure(cause=Cause.CANCELLED, what="The attempt was cancelled.")
             await self._after_failure()
+        except Exception as error:  # noqa: BLE001  of the tidying up: the head must hear of it all the same
+            outcome = _told(understood(error))
         log.finish()
         self._running = None
         self._outbox.end(order.attempt_id, outcome)
@@ -178,14 +182,11 @@ class Worker:
             return result.model_copy(update={"files": stored, "seconds": seconds})
         except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
             failed = understood(error)
+        if attempt is None:  # it came to nothing: what is warm has no part in that
+            return _told(failed)
         await self._after_failure()
-        return Failure(
-            cause=failed.cause,
-            what=failed.what,
-            cure=failed.cure,
-            log_tail=log.telling(),
-            files=await attempt.store_log() if attempt is not None else (),
-        )
+        told = _told(failed, log.telling())
+        return told.model_copy(update={"files": await attempt.store_log()})
 
     async def _prepared(self, order: Order, log: AttemptLog, name: str) -> Attempt:
         """The attempt with its session and folders; an order that is not for this worker stops here."""
@@ -224,30 +225,34 @@ class Worker:
                 await self._drop_session()
 
     async def _drop_session(self) -> None:
+        """Close the session, also where the caller is cancelled meanwhile."""
         session, self._session = self._session, None
         if session is not None:
-            await session.close()
+            await asyncio.shield(asyncio.ensure_future(session.close()))
 
     async def _identified(self) -> Ready:
         """What a render process says of itself, asked once."""
-        async with self._asking:
-            if self._ready is None:
-                root = self._home.folder / "asking"
-                start = launch(
-                    "Blender",
-                    self._runtimes[0],
-                    self._ground.modules.render,
-                    Folders(root, self._ground.driver_cache),
-                    sandbox=self._ground.sandbox,
-                )
-                log = AttemptLog(self._home.folder / "logs" / "asking.txt")
-                try:
-                    child = await Child.start(start, log, self._ground.patience)
-                    self._ready = child.ready
-                    await child.kill()
-                finally:
-                    log.finish()
-            return self._ready
+        if self._ready is None:
+            if self._asking is None or self._asking.done():
+                self._asking = asyncio.create_task(self._ask(), name="asking a render process what it is")
+            self._ready = await asyncio.shield(self._asking)
+        return self._ready
+
+    async def _ask(self) -> Ready:
+        start = launch(
+            "Blender",
+            self._runtimes[0],
+            self._ground.modules.render,
+            Folders(self._home.folder / "asking", self._ground.driver_cache),
+            sandbox=self._ground.sandbox,
+        )
+        log = AttemptLog(self._home.folder / "logs" / "asking.txt")
+        try:
+            child = await Child.start(start, log, self._ground.patience)
+            await child.kill()
+            return child.ready
+        finally:
+            log.finish()
 
     def _tidy(self, name: str, session: Session | None, log: AttemptLog) -> None:
         """Delete an attempt's files; runs in a thread, and nobody waits for it."""
@@ -256,3 +261,7 @@ class Worker:
         if session is not None:
             scene_folder.remove(session.scratch / name)
             scene_folder.remove(session.inputs / name)
+
+
+def _told(failed: AttemptFailed, log_tail: str = "") -> Failure:
+    return Failure(cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log_tail)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from farm.storage import MemoryStorage
-from tests.integration.workers.conftest import TILED, Bench
+from tests.integration.workers.conftest import TILED, Bench, family
 from workers import fake_child
 
 CLASS = {"blender": "5.2.3 fake", "device": "CPU", "kernel": "avx2"}
@@ -42,9 +42,15 @@ async def test_an_inspection_gives_the_report(bench: Bench) -> None:
     assert result["report"]["blender"] == "5.2.3 fake"
 
 
-async def test_numbers_that_json_cannot_say_are_no_report(bench: Bench) -> None:
-    failure = await bench.failure("job/inspect", bench.scene("inspect = not-a-number"), plan=None)
+@pytest.mark.parametrize("behaviour", ["not-a-number", "no-end", "below-zero"])
+async def test_numbers_that_nobody_can_reckon_with_are_no_report(bench: Bench, behaviour: str) -> None:
+    failure = await bench.failure("job/inspect", bench.scene(f"inspect = {behaviour}"), plan=None)
     assert failure["cause"] == "bad-result"
+
+
+async def test_names_that_are_no_text_are_made_text(bench: Bench) -> None:
+    result = await bench.result("job/inspect", bench.scene("inspect = no-text"), plan=None)
+    assert result["report"]["cameras"] == ["Camera", "K?fer"]
 
 
 async def test_a_frame_is_stored_with_hash_preview_and_render_class(bench: Bench) -> None:
@@ -141,6 +147,22 @@ async def test_an_order_for_another_class_is_refused(bench: Bench) -> None:
     failure = (await bench.end())["failure"]
     assert failure["cause"] == "wrong-class"
     assert "sse42" in failure["what"]
+
+
+async def test_an_order_that_is_not_for_this_worker_leaves_the_warm_scene_alone(bench: Bench) -> None:
+    await bench.worker.info()
+    scene = bench.scene()
+    await bench.result("job/1/whole", scene)
+    before = family()
+    assert (await bench.failure("job/2/whole", scene, device="optix"))["cause"] == "no-device"
+    assert family() == before != set()
+
+
+async def test_the_time_of_a_merge_counts_once(bench: Bench) -> None:
+    scene = bench.scene()
+    pieces = await bench.pieces(scene)
+    result = await bench.result("job/1/finish", scene, plan=TILED, pieces=pieces)
+    assert result["seconds"]["save"] < 100  # the fake's merge claims a thousand
 
 
 async def test_a_gpu_job_never_falls_back_to_the_cpu(bench: Bench) -> None:

@@ -122,6 +122,19 @@ async def test_closing_ends_the_children_and_deletes_the_files(
     assert list((tmp_path / "workers").iterdir()) == []
 
 
+async def test_closing_while_a_render_process_is_asked_what_it_is_ends_it(
+    make_bench: Callable[..., Awaitable[Bench]],
+) -> None:
+    bench = await make_bench()
+    asked = asyncio.create_task(bench.worker.info())
+    while not family():
+        await asyncio.sleep(0.01)
+    await bench.worker.close()
+    assert family() == set()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+
+
 async def test_a_picture_waits_for_storage_to_come_back(bench: Bench) -> None:
     await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 25")))
     await bench.progress("rendering", 1)

@@ -53,3 +53,4 @@ def test_a_child_s_words_are_cut_and_cleaned() -> None:
     assert "\x1b" not in failed.what
     assert said_by_child("bad-scene", " \n", "").what
     assert plain("a\tb\r\nc\x00") == "a b \nc"
+    assert plain("half \ud83d, turned \u202egnp.exe") == "half  , turned  gnp.exe"
