@@ -19,11 +19,21 @@ from collections.abc import Callable
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.instructions import Instruction
-from farm.dispatch.policy import HOPELESS_FRAMES, can_render, class_on, fits, in_order, judge
+from farm.dispatch.orders import order_for
+from farm.dispatch.policy import (
+    CLASS_PATIENCE,
+    HOPELESS_FRAMES,
+    Verdict,
+    can_render,
+    class_on,
+    fits,
+    in_order,
+    judge,
+    stranded,
+)
+from farm.dispatch.refusals import lost, no_device, refused
 from farm.dispatch.state import Attempt, Frame, Job, State, Task, Worker
-from farm.domain import keys
 from farm.domain.errors import BadInput
-from farm.domain.job import Device
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
 from farm.domain.states import (
@@ -37,7 +47,7 @@ from farm.domain.states import (
     step,
 )
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.work import Cause, Failure, Order, PieceRef, Result, Role
+from farm.domain.work import Cause, Failure, PieceRef, Result, Role
 from farm.planning import plan_job
 
 
@@ -72,7 +82,8 @@ class Core:
                 for gone in {a.worker_id for a in self.state.attempts.values() if a.worker_id not in here}:
                     self._worker_lost(gone, now)
             case told.OrderLost(attempt_id):
-                self._failed(attempt_id, _lost("The order did not reach its worker."), now)
+                # Not idle: what that worker does is unknown until the fleet has met it again.
+                self._failed(attempt_id, lost("The order did not reach its worker."), now, free=False)
             case told.Progressed(attempt_id, progress):
                 if attempt := self.state.attempts.get(attempt_id):
                     self._out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
@@ -85,6 +96,8 @@ class Core:
     def assign(self, now: float) -> list[Instruction]:
         """Give every idle worker the most urgent task that it may take."""
         jobs = sorted(self.state.jobs.values(), key=lambda job: (job.created, job.id))
+        for job in jobs:
+            self._move_stranded(job, now)
         for worker in self.state.workers.values():
             if worker.attempt is not None:
                 continue
@@ -106,7 +119,7 @@ class Core:
         self.state.workers[worker_id] = worker
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id and attempt.id not in event.attempts:
-                self._failed(attempt.id, _lost(f"{worker_id} knows nothing of it any more."), now)
+                self._failed(attempt.id, lost(f"{worker_id} knows nothing of it any more."), now)
         for attempt_id in event.attempts:
             worker.attempt = attempt_id
             if known := self.state.attempts.get(attempt_id):
@@ -118,7 +131,7 @@ class Core:
     def _worker_lost(self, worker_id: str, now: float) -> None:
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id:
-                self._failed(attempt.id, _lost(f"{worker_id} died."), now)
+                self._failed(attempt.id, lost(f"{worker_id} died."), now)
         if self.state.workers.pop(worker_id, None):
             self._out.append(do.WorkerChanged(worker_id, None))
 
@@ -146,6 +159,9 @@ class Core:
             if fits(job, task, worker, workers, now):
                 return task
         if job.plan is None or not can_render(worker, job.settings.device):
+            return None
+        held = sum(task.not_before > now for task in job.tasks.values())
+        if held >= len(workers):  # storage is away, or disks are full: the rest would fare no better
             return None
         if job.opened < len(job.plan.frame_range):
             return self._open_frame(job, job.plan)
@@ -183,7 +199,7 @@ class Core:
             self._task_changed(task),
             do.AttemptStarted(attempt.id, task.key, worker.info.worker_id),
             do.WorkerChanged(worker.info.worker_id, worker.info, attempt.id),
-            do.SendOrder(worker.info.worker_id, self._order(job, task.key, frame, attempt.id)),
+            do.SendOrder(worker.info.worker_id, order_for(job, task.key, frame, attempt.id)),
         ]
 
     def _settle_class(self, job: Job, frame: Frame, key: TaskKey, worker: Worker) -> None:
@@ -193,23 +209,38 @@ class Core:
             frame.render_class = render_class
             self._out.append(do.ClassSettled(job.id, frame.number, render_class))
 
-    def _order(self, job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> Order:
-        pieces: tuple[PieceRef, ...] = ()
-        if frame is not None and key.kind is TaskKind.FINISH:
-            pieces = tuple(frame.pieces[tile] for tile in sorted(frame.pieces))
-        return Order(
-            attempt_id=attempt_id,
-            task=str(key),
-            kind=key.kind,
-            scene_id=job.scene_id,
-            manifest=job.manifest,
-            settings=job.settings,
-            prefix=keys.attempt_prefix(key, attempt_id),
-            plan=job.plan,
-            report=job.report,
-            pieces=pieces,
-            render_class=None if frame is None else frame.render_class,
-        )
+    def _move_stranded(self, job: Job, now: float) -> None:
+        """Frames whose render class is gone wait a while for it, then begin anew on what is there."""
+        if job.plan is None or not job.plan.tiles_per_frame:
+            return
+        workers = self.state.workers.values()
+        for frame in list(job.frames.values()):
+            if frame.render_class is None:
+                continue
+            tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
+            if not stranded(job, tasks, workers, now):
+                frame.stranded = None
+                continue
+            frame.stranded = now if frame.stranded is None else frame.stranded
+            if not frame.pieces or now - frame.stranded >= CLASS_PATIENCE:
+                self._begin_anew(job, frame, tasks)
+
+    def _begin_anew(self, job: Job, frame: Frame, waiting: list[Task]) -> None:
+        """A frame stays in one class, so one that must leave its own is rendered again as a whole.
+
+        A finish that was opened waits on, until it has all its pieces again.
+        """
+        why = f"No worker is left with {frame.render_class}, so this frame is rendered again on another."
+        frame.state = step(TASK, frame.state, TaskEvent.ANEW, f"frame {frame.number} of {job.id}")
+        self._out.append(do.FrameAnew(job.id, frame.number, why))
+        for task in waiting:
+            task.failed_on.clear()
+        for tile in frame.pieces:
+            task = Task(TaskKey(job.id, TaskKind.TILE, frame.number, tile), TaskState.DONE)
+            self._step(task, TaskEvent.ANEW)
+            job.tasks[task.key] = task
+            self._out.append(self._task_changed(task))
+        job.frames[frame.number] = Frame(frame.number, frame.state)
 
     # --- ends of attempts ---------------------------------------------------------------------
 
@@ -221,7 +252,7 @@ class Core:
         job = self.state.jobs[attempt.key.job_id]
         task = job.tasks[attempt.key]
         frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
-        if wrong := _refused(attempt.key, frame, result):
+        if wrong := refused(attempt.key, frame, result):
             self._failed(attempt_id, wrong, now)
             return
         del self.state.attempts[attempt_id]
@@ -231,7 +262,7 @@ class Core:
         self._end_task(job, task, TaskEvent.COMMIT)
         self._free(attempt.worker_id, attempt_id)
         if frame is None:
-            assert result.report is not None  # noqa: S101  `_refused` checked it
+            assert result.report is not None  # noqa: S101  `refused` checked it
             self._inspected(job, result.report)
         else:
             self._committed(job, frame, attempt.key, result)
@@ -244,7 +275,7 @@ class Core:
             return
         piece = next(file for file in result.files if file.role is Role.PIECE)
         assert key.tile is not None  # noqa: S101  tiles are numbered
-        assert result.render_class is not None  # noqa: S101  `_refused` checked it
+        assert result.render_class is not None  # noqa: S101  `refused` checked it
         frame.pieces[key.tile] = PieceRef(
             tile=key.tile, key=piece.key, blob=piece.blob, render_class=result.render_class
         )
@@ -252,7 +283,9 @@ class Core:
             frame.render_class = result.render_class
             self._out.append(do.ClassSettled(job.id, frame.number, result.render_class))
         if job.plan is not None and len(frame.pieces) == job.plan.tiles_per_frame:
-            self._open_task(job, TaskKey(job.id, TaskKind.FINISH, frame.number))
+            finish = TaskKey(job.id, TaskKind.FINISH, frame.number)
+            if finish not in job.tasks:  # there from before, where the frame began anew
+                self._open_task(job, finish)
             self._frame_changed(job, frame, TaskKind.FINISH)
 
     def _inspected(self, job: Job, report: SceneReport) -> None:
@@ -266,7 +299,7 @@ class Core:
         device = job.settings.device
         able = [worker for worker in self.state.workers.values() if can_render(worker, device)]
         if not able:
-            what, cure = _no_device(device)
+            what, cure = no_device(device)
             self._end_job(job, JobEvent.FAILED, what, cure)
             return
         try:
@@ -277,28 +310,30 @@ class Core:
         self._out.append(do.JobPlanned(job.id, job.plan))
         self._change_job(job, JobEvent.PLANNED)
 
-    def _failed(self, attempt_id: str, failure: Failure, now: float) -> None:
+    def _failed(self, attempt_id: str, failure: Failure, now: float, *, free: bool = True) -> None:
         attempt = self.state.attempts.pop(attempt_id, None)
         if attempt is None:
             self._free_by_attempt(attempt_id)
             return
         job = self.state.jobs[attempt.key.job_id]
         task = job.tasks[attempt.key]
-        verdict = judge(task, failure.cause)
+        foreign = failure.cause is Cause.WRONG_CLASS and self._found_foreign(job, attempt)
+        verdict = Verdict(retry=True, counts=False) if foreign else judge(task, failure.cause)
         state = AttemptState.LOST if failure.cause is Cause.LOST else AttemptState.FAILED
         self._out.append(
             do.AttemptEnded(
                 attempt_id, attempt.key, attempt.worker_id, state, failure=failure, retry=verdict.retry
             )
         )
-        self._free(attempt.worker_id, attempt_id)
+        if free:
+            self._free(attempt.worker_id, attempt_id)
         task.attempt = None
         if failure.cause is Cause.STORAGE:
             task.stalls += 1
         elif verdict.counts:
             task.failures += 1
             task.failed_on.add(attempt.worker_id)
-        else:
+        elif not foreign:
             task.losses += 1
         if verdict.retry:
             task.not_before = now + verdict.delay
@@ -314,6 +349,19 @@ class Core:
             self._end_job(job, JobEvent.FAILED, failure.what, failure.cure)
         else:
             self._maybe_end(job)
+
+    def _found_foreign(self, job: Job, attempt: Attempt) -> bool:
+        """Notes a worker whose class only its try could tell, so that it is not asked again.
+
+        False where its class was known: then its result is at fault, and that counts.
+        """
+        worker = self.state.workers.get(attempt.worker_id)
+        if attempt.key.kind is not TaskKind.TILE or attempt.key.frame is None or worker is None:
+            return False
+        if class_on(worker, job.settings.device) is not None:
+            return False
+        job.frames[attempt.key.frame].foreign.add(attempt.worker_id)
+        return True
 
     # --- ends ---------------------------------------------------------------------------------
 
@@ -385,35 +433,3 @@ class Core:
 
     def _task_changed(self, task: Task) -> do.TaskChanged:
         return do.TaskChanged(task.key, task.state, task.failures, task.losses)
-
-
-def _refused(key: TaskKey, frame: Frame | None, result: Result) -> Failure | None:
-    """Why a result that a worker calls a success cannot be committed; None where it can."""
-    if key.kind is TaskKind.INSPECT:
-        missing = result.report is None
-    elif key.kind is TaskKind.TILE:
-        missing = result.render_class is None or all(file.role is not Role.PIECE for file in result.files)
-    else:
-        missing = all(file.role is not Role.OUTPUT for file in result.files)
-    if missing:
-        return Failure(cause=Cause.BAD_RESULT, what=f"The worker sent nothing for {key.words}.")
-    settled = frame.render_class if frame is not None and key.kind is TaskKind.TILE else None
-    if settled is not None and result.render_class != settled:
-        return Failure(
-            cause=Cause.WRONG_CLASS,
-            what=f"This piece was rendered by {result.render_class}, the rest of the frame by {settled}.",
-            cure="Pieces of one frame must come from the same build, device and kernel.",
-        )
-    return None
-
-
-def _lost(what: str) -> Failure:
-    return Failure(cause=Cause.LOST, what=what, cure="It is rendered again.")
-
-
-def _no_device(device: Device) -> tuple[str, str]:
-    name = {Device.OPTIX: "OptiX", Device.CUDA: "CUDA"}.get(device, device.value)
-    return (
-        f"No worker of this farm has a GPU for {name}.",
-        "Submit with --device auto or cpu, or start a worker on a machine that has one.",
-    )

@@ -7,6 +7,7 @@ dies in between is told again. Everything a worker says reaches the core through
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass, field
 
@@ -17,7 +18,9 @@ from farm.domain.work import Order, Report
 log = logging.getLogger(__name__)
 
 #: How long a worker holds a call open when it has nothing to say, and how late it may be. Seconds.
-_POLL, _GRACE = 20.0, 40.0
+_POLL, _GRACE = 20.0, 20.0
+#: A worker that has not said what it is after so long never will: it hangs, or has no place to run.
+_START = 300.0
 _LONGEST_BACKOFF = 30.0
 
 
@@ -34,8 +37,8 @@ class _Place:
     """A slot and what has become of it."""
 
     slot: Slot
-    tending: asyncio.Task[None]
     handle: WorkerHandle | None = None
+    met: asyncio.Event = field(default_factory=asyncio.Event)  # it has joined or failed to, once
 
 
 class Fleet:
@@ -45,7 +48,7 @@ class Fleet:
         self._cluster = cluster
         self._inbox = inbox
         self._places: dict[str, _Place] = {}
-        self._met: dict[str, asyncio.Event] = {}
+        self._tending: dict[str, asyncio.Task[None]] = {}
         self._errands: set[asyncio.Task[None]] = set()
 
     async def tend(self) -> None:
@@ -53,22 +56,21 @@ class Fleet:
 
         Raises OSError where the cluster is away.
         """
-        for place in self._places.values():
-            if place.tending.done():
-                place.tending.result()  # ends only by a fault of ours: let it be seen
+        for tending in self._tending.values():
+            if tending.done():
+                tending.result()  # ends only by a fault of ours: let it be seen
         slots = {slot.worker_id: slot for slot in await self._cluster.slots()}
         for worker_id in self._places.keys() - slots.keys():
-            place = self._places.pop(worker_id)
-            place.tending.cancel()
+            del self._places[worker_id]
+            self._tending.pop(worker_id).cancel()
             await self._inbox.put(Told([told.WorkerLost(worker_id)]))
         for worker_id in slots.keys() - self._places.keys():
-            met = self._met[worker_id] = asyncio.Event()
-            slot = slots[worker_id]
-            self._places[worker_id] = _Place(slot, asyncio.create_task(self._serve(slot, met)))
+            place = self._places[worker_id] = _Place(slots[worker_id])
+            self._tending[worker_id] = asyncio.create_task(self._serve(place))
 
     async def meet(self, seconds: float) -> None:
         """Wait until each slot's worker has joined or failed to once, at most so long."""
-        waiting = [asyncio.create_task(met.wait()) for met in self._met.values()]
+        waiting = [asyncio.create_task(place.met.wait()) for place in self._places.values()]
         if waiting:
             _, late = await asyncio.wait(waiting, timeout=seconds)
             for task in late:
@@ -84,7 +86,7 @@ class Fleet:
 
     async def close(self) -> None:
         """Stop listening; the workers go on with what they do."""
-        tasks = [place.tending for place in self._places.values()] + list(self._errands)
+        tasks = [*self._tending.values(), *self._errands]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -94,30 +96,39 @@ class Fleet:
         self._errands.add(task)
         task.add_done_callback(self._errands.discard)
 
-    async def _serve(self, slot: Slot, met: asyncio.Event) -> None:
-        """Keep one worker at a slot, for as long as the slot is there."""
+    async def _serve(self, place: _Place) -> None:
+        """Keep one worker at a place, for as long as its slot is there."""
+        worker_id = place.slot.worker_id
         backoff = 1.0
         while True:
             try:
-                handle = await self._cluster.worker(slot)
-                info = await handle.info()
-                attempts = await handle.attempts()
+                handle, joined = await self._join(place.slot)
             except WorkerGone as gone:
-                log.warning("worker %s could not be started: %s", slot.worker_id, gone)
-                met.set()
+                log.warning("worker %s could not be started: %s", worker_id, gone)
+                place.met.set()
                 await asyncio.sleep(backoff)
                 backoff = min(backoff * 2, _LONGEST_BACKOFF)
                 continue
             backoff = 1.0
-            self._places[slot.worker_id].handle = handle
-            await self._inbox.put(Told([told.WorkerJoined(info, attempts)]))
-            met.set()
+            place.handle = handle
+            await self._inbox.put(Told([joined]))
+            place.met.set()
             try:
                 await self._listen(handle)
             except WorkerGone as gone:
-                log.warning("worker %s is gone: %s", slot.worker_id, gone)
-            self._places[slot.worker_id].handle = None
-            await self._inbox.put(Told([told.WorkerLost(slot.worker_id)]))
+                log.warning("worker %s is gone: %s", worker_id, gone)
+            place.handle = None
+            await self._inbox.put(Told([told.WorkerLost(worker_id)]))
+
+    async def _join(self, slot: Slot) -> tuple[WorkerHandle, told.WorkerJoined]:
+        """The worker at a slot, and what it is and does. Raises `WorkerGone`."""
+        handle = await self._cluster.worker(slot)
+        try:
+            async with asyncio.timeout(_START):
+                return handle, told.WorkerJoined(await handle.info(), await handle.attempts())
+        except TimeoutError:
+            await _kill(handle)
+            raise WorkerGone(f"it has not said what it is for {_START:.0f} seconds") from None
 
     async def _listen(self, handle: WorkerHandle) -> None:
         after = 0
@@ -125,8 +136,8 @@ class Fleet:
             try:
                 reports = await asyncio.wait_for(handle.reports(after, _POLL), _POLL + _GRACE)
             except TimeoutError:
-                await handle.kill()
-                raise WorkerGone(f"it has not answered for {_POLL + _GRACE:.0f} seconds") from None
+                await _ask_again(handle)
+                continue
             if reports:
                 message = Told([event_of(report) for report in reports])
                 await self._inbox.put(message)
@@ -135,12 +146,17 @@ class Fleet:
 
     async def _send(self, worker_id: str, order: Order) -> None:
         place = self._places.get(worker_id)
+        handle = None if place is None else place.handle
         try:
-            if place is None or place.handle is None:
+            if handle is None:
                 raise WorkerGone(f"{worker_id} is not there")
-            await place.handle.start(order)
+            await handle.start(order)
         except (WorkerGone, ValueError) as error:
             log.warning("order %s did not reach %s: %s", order.attempt_id, worker_id, error)
+            # It may have the order all the same, or be at another that nobody waits for. A new worker
+            # is at nothing; this one had no work that counts.
+            if handle is not None:
+                await _kill(handle)
             await self._inbox.put(Told([told.OrderLost(order.attempt_id)]))
 
     async def _cancel(self, worker_id: str, attempt_id: str) -> None:
@@ -150,6 +166,23 @@ class Fleet:
                 await place.handle.cancel(attempt_id)
             except WorkerGone:
                 log.info("worker %s is gone, and attempt %s with it", worker_id, attempt_id)
+
+
+async def _ask_again(handle: WorkerHandle) -> None:
+    """A late answer may be this process's own fault: it was stopped, and its clock was not.
+
+    So a worker is killed, and `WorkerGone` raised, only where it does not answer a second, plain question.
+    """
+    try:
+        await asyncio.wait_for(handle.attempts(), _GRACE)
+    except TimeoutError:
+        await _kill(handle)
+        raise WorkerGone(f"it has not answered for {_POLL + 2 * _GRACE:.0f} seconds") from None
+
+
+async def _kill(handle: WorkerHandle) -> None:
+    with contextlib.suppress(WorkerGone):
+        await handle.kill()
 
 
 def event_of(report: Report) -> told.Event:

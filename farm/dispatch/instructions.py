@@ -49,7 +49,7 @@ class FrameOpened:
 
 @dataclass(frozen=True, slots=True)
 class FrameChanged:
-    """`seconds` is given with the end of the frame."""
+    """`seconds` is given with the end of the frame, `error` with its failure."""
 
     job_id: str
     frame: int
@@ -66,6 +66,15 @@ class ClassSettled:
     job_id: str
     frame: int
     render_class: RenderClass
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAnew:
+    """A frame begins again in another render class: its pieces, and what made them, count no more."""
+
+    job_id: str
+    frame: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +141,7 @@ type Record = (
     | FrameOpened
     | FrameChanged
     | ClassSettled
+    | FrameAnew
     | TaskOpened
     | TaskChanged
     | AttemptStarted

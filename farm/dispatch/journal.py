@@ -35,6 +35,8 @@ class Journal:
                 self._frame_changed(record)
             case do.ClassSettled(job_id, frame, render_class):
                 frames.change(self._connection, job_id, frame, render_class=render_class.model_dump_json())
+            case do.FrameAnew():
+                self._frame_anew(record)
             case do.TaskOpened(key):
                 work.open_task(self._connection, key)
             case do.TaskChanged():
@@ -79,6 +81,22 @@ class Journal:
             "seconds": record.seconds,
         }
         self._tell(EventKind.FRAME_STATE, record.job_id, data)
+
+    def _frame_anew(self, record: do.FrameAnew) -> None:
+        self.doomed += outputs.drop_pieces(self._connection, record.job_id, record.frame)
+        work.drop_results(self._connection, record.job_id, record.frame)
+        frames.change(
+            self._connection,
+            record.job_id,
+            record.frame,
+            state=TaskState.WAITING.value,
+            finishing=0,
+            render_class=None,
+            started=None,
+            error=record.why,
+        )
+        data: dict[str, object] = {"frame": record.frame, "state": TaskState.WAITING, "why": record.why}
+        self._tell(EventKind.FRAME_STATE, record.job_id, data | {"finishing": False, "seconds": None})
 
     def _task_changed(self, record: do.TaskChanged) -> None:
         key = record.key

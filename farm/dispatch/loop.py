@@ -30,9 +30,10 @@ from farm.store import Database, events, head, jobs, workers
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.2  # for new jobs and wishes
+_FRESH_JOBS = 100  # taken up in one turn, at most
 _BEAT_SECONDS = 2.0
 _MEET_SECONDS = 90.0  # a worker's first start compiles nothing but may wait for a cold disk
-_KEEP_PROGRESS_SECONDS = 600.0
+_KEEP_PASSING_SECONDS = 600.0
 
 
 class Dispatcher:
@@ -46,6 +47,7 @@ class Dispatcher:
         self._storage = storage
         self._clock = clock
         self._inbox: asyncio.Queue[Told] = asyncio.Queue()
+        self._doomed: asyncio.Queue[list[str]] = asyncio.Queue()
         self._fleet = Fleet(cluster, self._inbox)
         self._last_beat = 0.0
         with store.write() as connection:
@@ -57,7 +59,8 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Dispatch until cancelled. Raises `Fenced`, `Unavailable`, or OSError where the cluster is away."""
-        tasks = [asyncio.create_task(self._tend()), asyncio.create_task(self._turn_forever())]
+        work = (self._tend(), self._turn_forever(), self._delete_forever())
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
@@ -88,7 +91,13 @@ class Dispatcher:
             for effect in effects:
                 self._act(effect)
             if doomed:
-                await asyncio.to_thread(self._delete, doomed)
+                self._doomed.put_nowait(doomed)
+
+    async def _delete_forever(self) -> None:
+        """Apart from the turns: storage that is away must not keep workers waiting."""
+        while True:
+            doomed = await self._doomed.get()
+            await asyncio.to_thread(self._delete, doomed)
 
     async def _hear(self) -> list[Told]:
         """What workers said; after a while, nothing: it is time to look for new jobs."""
@@ -106,8 +115,9 @@ class Dispatcher:
         now = self._clock()
         with self._store.read() as connection:
             wishes = events.waiting_intents(connection)
-            rows = jobs.in_states(connection, [JobState.WAITING])
-            fresh = [load_job(connection, row) for row in rows if row.id not in self.core.state.jobs]
+            waiting = jobs.ids_in_states(connection, [JobState.WAITING])
+            new = [job_id for job_id in waiting if job_id not in self.core.state.jobs][:_FRESH_JOBS]
+            fresh = [load_job(connection, row) for row in jobs.by_id(connection, new)]
         instructions = [i for job in fresh for i in self.core.take_up(job)]
         heard = [event for message in messages for event in message.events]
         heard += [told.CancelAsked(wish.job_id) for wish in wishes]
@@ -115,8 +125,9 @@ class Dispatcher:
             instructions += self.core.handle(event, now)
         instructions += self.core.assign(now)
         beat_due = now - self._last_beat >= _BEAT_SECONDS
-        if not (instructions or wishes or beat_due):
+        if not (messages or instructions or wishes or beat_due):
             return [], []
+        # Also where nothing is to be written: what is heard is acknowledged only by the head that counts.
         with self._store.write() as connection:
             head.check(connection, self._epoch)
             journal = Journal(connection, now)
@@ -129,7 +140,7 @@ class Dispatcher:
             events.take_up(connection, wishes)
             if beat_due:
                 head.beat(connection, now)
-                events.forget_progress(connection, now - _KEEP_PROGRESS_SECONDS)
+                events.forget_passing(connection, now - _KEEP_PASSING_SECONDS)
                 self._last_beat = now
         return effects, journal.doomed
 

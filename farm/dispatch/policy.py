@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from farm.dispatch.state import Job, Task, Worker
@@ -16,6 +16,8 @@ MAX_FAILURES = 3
 MAX_LOSSES = 5
 #: A job whose first frames all fail is stopped: the rest would fail as well, for money.
 HOPELESS_FRAMES = 3
+#: Seconds that a frame's pieces wait for a worker of their render class, which may only be restarting.
+CLASS_PATIENCE = 60.0
 
 _RANK = {TaskKind.INSPECT: 0, TaskKind.FINISH: 1, TaskKind.FRAME: 2, TaskKind.TILE: 2}
 
@@ -54,22 +56,55 @@ def can_render(worker: Worker, device: Device) -> bool:
     return device in (Device.AUTO, Device.CPU) or device.value.upper() == worker.info.device
 
 
-def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:
-    """May this worker take this task now?"""
+def may_take(job: Job, task: Task, worker: Worker) -> bool:
+    """Could this worker do this task, if both were free?"""
+    frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
+    settled = None if frame is None else frame.render_class
+    if task.key.kind is TaskKind.INSPECT:
+        return True
+    if task.key.kind is TaskKind.FINISH:  # composites on the CPU, for which only the build matters
+        return settled is not None and settled.blender == worker.info.render_class.blender
+    if not can_render(worker, job.settings.device):
+        return False
+    if frame is None or settled is None:
+        return True
+    if worker.info.worker_id in frame.foreign:
+        return False
+    return class_on(worker, job.settings.device) in (None, settled)
+
+
+def ready(job: Job, task: Task, now: float) -> bool:
+    """Does this task wait for nothing but a worker?"""
     if task.state is not TaskState.WAITING or task.not_before > now:
         return False
-    if task.key.kind is not TaskKind.INSPECT and not can_render(worker, job.settings.device):
-        return False
-    if worker.info.worker_id in task.failed_on and any(
-        other.info.worker_id not in task.failed_on and can_render(other, job.settings.device)
-        for other in workers
-    ):
-        return False  # elsewhere first
-    frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
-    if frame is None or frame.render_class is None:
+    if task.key.kind is not TaskKind.FINISH:
         return True
-    here = class_on(worker, job.settings.device)
-    return here is None or here == frame.render_class
+    frame = None if task.key.frame is None else job.frames.get(task.key.frame)
+    return frame is not None and job.plan is not None and len(frame.pieces) == job.plan.tiles_per_frame
+
+
+def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:
+    """May this worker take this task now? One that it failed on before is tried elsewhere first."""
+    if not ready(job, task, now) or not may_take(job, task, worker):
+        return False
+    tried = task.failed_on
+    return worker.info.worker_id not in tried or all(
+        other.info.worker_id in tried or not may_take(job, task, other) for other in workers
+    )
+
+
+def stranded(job: Job, tasks: Sequence[Task], workers: Collection[Worker], now: float) -> bool:
+    """Is a cut frame with these open tasks stuck in a render class that no live worker offers?
+
+    Only where a worker is here that could render the frame anew; else it just waits for workers.
+    """
+    if any(task.state is not TaskState.WAITING for task in tasks):
+        return False
+    if not any(can_render(worker, job.settings.device) for worker in workers):
+        return False
+    return any(
+        ready(job, task, now) and not any(may_take(job, task, worker) for worker in workers) for task in tasks
+    )
 
 
 def in_order(job: Job) -> Iterator[Task]:

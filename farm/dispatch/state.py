@@ -5,6 +5,7 @@ Everything here can be read back from the database (`farm.dispatch.recovery`).
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from farm.domain.job import RenderSettings
@@ -13,6 +14,9 @@ from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey
 from farm.domain.work import PieceRef, RenderClass, WorkerInfo
+
+#: Events of a task that are kept: it may wait for storage, and try again, for weeks.
+STORY = 20
 
 
 @dataclass(slots=True)
@@ -27,7 +31,7 @@ class Task:
     not_before: float = 0.0  # retry later, seconds since the epoch
     attempt: str | None = None
     failed_on: set[str] = field(default_factory=set)
-    story: list[str] = field(default_factory=list)
+    story: deque[str] = field(default_factory=lambda: deque(maxlen=STORY))  # its last events
 
 
 @dataclass(slots=True)
@@ -38,6 +42,8 @@ class Frame:
     state: TaskState = TaskState.WAITING
     pieces: dict[int, PieceRef] = field(default_factory=dict)
     render_class: RenderClass | None = None
+    foreign: set[str] = field(default_factory=set)  # workers found to be of another class than its own
+    stranded: float | None = None  # since when no worker offers its class
     seconds: float = 0.0  # of its committed attempts
 
 
@@ -63,6 +69,8 @@ class Job:
 
 @dataclass(slots=True)
 class Attempt:
+    """A running try of a task."""
+
     id: str
     key: TaskKey
     worker_id: str
@@ -79,6 +87,8 @@ class Worker:
 
 @dataclass(slots=True)
 class State:
+    """All that the core knows, by id."""
+
     jobs: dict[str, Job] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)  # running

@@ -5,7 +5,7 @@ kind                data
 ==================  =======================================================================
 job.state           state, error, cure
 job.planned         reason, total
-frame.state         frame, state (TaskState), finishing, seconds
+frame.state         frame, state (TaskState), finishing, seconds; why, where it begins anew
 tile.state          frame, tile, state
 attempt.progress    task, attempt, frame, tile, phase, sample, samples (at most one a second)
 attempt.failed      task, words, attempt, worker, cause, what, cure, retry (bool)
@@ -20,6 +20,8 @@ from enum import StrEnum
 
 
 class EventKind(StrEnum):
+    """What a row tells of; the table above says what its data holds."""
+
     JOB_STATE = "job.state"
     JOB_PLANNED = "job.planned"
     FRAME_STATE = "frame.state"

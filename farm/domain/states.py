@@ -2,12 +2,12 @@
 
 `JOB` and `TASK` are tables; `step` looks a pair up and raises with the thing's story where there is
 none. Nothing else in Tessera decides what may follow what. (An attempt needs no table: it runs, and
-then it has one of its four ends.)
+then it has one of its ends. Only “done” can be taken back, as “dropped”.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 
@@ -42,6 +42,7 @@ class TaskEvent(StrEnum):
     RETRY = "retry"
     FAIL = "fail"
     CANCEL = "cancel"
+    ANEW = "anew"  # its frame moves to another render class, and what was made in the old one is dropped
 
 
 class AttemptState(StrEnum):
@@ -50,6 +51,7 @@ class AttemptState(StrEnum):
     FAILED = "failed"
     LOST = "lost"  # its worker died, or a restarted head no longer found it: retried for free
     CANCELLED = "cancelled"
+    DROPPED = "dropped"  # it was done, then its frame began anew: its result counts no more
 
 
 JOB: Mapping[tuple[JobState, JobEvent], JobState] = {
@@ -71,6 +73,8 @@ TASK: Mapping[tuple[TaskState, TaskEvent], TaskState] = {
     (TaskState.WAITING, TaskEvent.FAIL): TaskState.FAILED,
     (TaskState.WAITING, TaskEvent.CANCEL): TaskState.CANCELLED,
     (TaskState.RUNNING, TaskEvent.CANCEL): TaskState.CANCELLED,
+    (TaskState.RUNNING, TaskEvent.ANEW): TaskState.WAITING,  # a frame
+    (TaskState.DONE, TaskEvent.ANEW): TaskState.WAITING,  # a tile of it
 }
 
 JOB_ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
@@ -86,10 +90,10 @@ class IllegalTransition(RuntimeError):
 
 
 def step[S: StrEnum, E: StrEnum](
-    table: Mapping[tuple[S, E], S], state: S, event: E, thing: str, story: list[str] | None = None
+    table: Mapping[tuple[S, E], S], state: S, event: E, thing: str, story: Iterable[str] = ()
 ) -> S:
     """The state after ``event``; raises `IllegalTransition` for a pair that is not in ``table``."""
     try:
         return table[state, event]
     except KeyError:
-        raise IllegalTransition(thing, state, event, story or []) from None
+        raise IllegalTransition(thing, state, event, list(story)) from None

@@ -65,7 +65,7 @@ class FrameView(Value):
     outputs: tuple[OutputView, ...] = ()
     preview: int | None = None  # output id
     tiles: tuple[TileView, ...] = ()
-    error: str = ""
+    error: str = ""  # why it failed, or why it waits to be rendered again
 
 
 class FrameCounts(Value):

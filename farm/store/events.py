@@ -40,11 +40,14 @@ def latest(connection: Connection) -> int:
     return connection.execute(select(func.max(events.c.sequence))).scalar_one_or_none() or 0
 
 
-def forget_progress(connection: Connection, before: float) -> None:
-    """Drop old progress rows: what an attempt counted matters only while it runs."""
-    connection.execute(
-        delete(events).where(events.c.kind == EventKind.ATTEMPT_PROGRESS.value, events.c.time < before)
-    )
+#: Told for those who look on; who comes later reads how things stand, and has no use for them.
+_PASSING = (EventKind.ATTEMPT_PROGRESS, EventKind.TILE_STATE, EventKind.WORKER_STATE)
+
+
+def forget_passing(connection: Connection, before: float) -> None:
+    """Drop old rows that only mattered while it happened: samples counted, tiles and workers at work."""
+    passing = [kind.value for kind in _PASSING]
+    connection.execute(delete(events).where(events.c.kind.in_(passing), events.c.time < before))
 
 
 class IntentKind(StrEnum):

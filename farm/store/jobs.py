@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, and_, insert, or_, select, update
+from sqlalchemy import Connection, Row, insert, select, tuple_, update
 
 from farm.domain.job import JobSpec, Principal, RenderSettings
 from farm.domain.plan import Plan
@@ -64,9 +64,24 @@ def listed(connection: Connection, limit: int, before: JobRow | None = None) -> 
     """Jobs, newest first; ``before`` continues after that one."""
     query = select(jobs).order_by(jobs.c.created.desc(), jobs.c.id.desc()).limit(limit)
     if before is not None:
-        same_age = and_(jobs.c.created == before.created, jobs.c.id < before.id)
-        query = query.where(or_(jobs.c.created < before.created, same_age))
+        query = query.where(tuple_(jobs.c.created, jobs.c.id) < (before.created, before.id))
     return [_job(row) for row in connection.execute(query)]
+
+
+def by_id(connection: Connection, job_ids: Iterable[str]) -> list[JobRow]:
+    """These jobs, oldest first."""
+    wanted = list(job_ids)
+    if not wanted:
+        return []
+    query = select(jobs).where(jobs.c.id.in_(wanted)).order_by(jobs.c.created, jobs.c.id)
+    return [_job(row) for row in connection.execute(query)]
+
+
+def ids_in_states(connection: Connection, states: Iterable[JobState]) -> list[str]:
+    """Ids of the jobs in any of ``states``, oldest first; cheap enough to ask all the time."""
+    wanted = [state.value for state in states]
+    query = select(jobs.c.id).where(jobs.c.state.in_(wanted)).order_by(jobs.c.created, jobs.c.id)
+    return list(connection.execute(query).scalars())
 
 
 def in_states(connection: Connection, states: Iterable[JobState]) -> list[JobRow]:

@@ -86,6 +86,13 @@ def change_attempt(connection: Connection, attempt_id: str, **values: object) ->
     connection.execute(update(attempts).where(attempts.c.id == attempt_id).values(**values))
 
 
+def drop_results(connection: Connection, job_id: str, frame: int) -> None:
+    """Attempts at a frame's tasks that were done count no more; the dispatcher's alone."""
+    of_frame = select(tasks.c.key).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
+    done = attempts.c.task.in_(of_frame) & (attempts.c.state == AttemptState.DONE.value)
+    connection.execute(update(attempts).where(done).values(state=AttemptState.DROPPED.value))
+
+
 def attempts_of_job(
     connection: Connection, job_id: str, states: Iterable[AttemptState] | None = None, limit: int = 1000
 ) -> list[AttemptRow]:

@@ -85,6 +85,8 @@ class Play:
     cancelled: list[str] = field(default_factory=list)
     failures: list[do.AttemptEnded] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
+    anew: list[int] = field(default_factory=list)  # frames that left their render class
+    keys: dict[str, TaskKey] = field(default_factory=dict)  # task by attempt
 
     def __post_init__(self) -> None:
         numbers = count(1)
@@ -154,6 +156,12 @@ class Play:
                     JobState.CANCELLED,
                 )
                 self.jobs[instruction.job_id] = instruction
+            case do.FrameAnew(job_id, frame, _):
+                self.anew.append(frame)
+                for key in [key for key in self.commits if (key.job_id, key.frame) == (job_id, frame)]:
+                    del self.commits[key]
+                    [done] = [a for a, k in self.keys.items() if k == key and self.attempts[a] == "done"]
+                    self.attempts[done] = AttemptState.DROPPED
             case do.FrameChanged():
                 self.frames[instruction.job_id, instruction.frame] = instruction
             case do.TaskOpened(key):
@@ -161,8 +169,9 @@ class Play:
                 self.tasks[key] = TaskState.WAITING
             case do.TaskChanged():
                 self.tasks[instruction.key] = instruction.state
-            case do.AttemptStarted(attempt_id, _, worker_id):
+            case do.AttemptStarted(attempt_id, key, worker_id):
                 assert attempt_id not in self.attempts
+                self.keys[attempt_id] = key
                 self.attempts[attempt_id] = AttemptState.RUNNING
                 self.where[attempt_id] = worker_id
             case do.AttemptEnded():

@@ -281,3 +281,152 @@ def test_progress_of_an_ended_attempt_is_dropped(play: Play) -> None:
     order = play.orders()[0]
     play.succeed(order)
     assert play.core.handle(told.Progressed(order.attempt_id, Progress(phase="rendering")), play.now) == []
+
+
+def test_a_tile_that_failed_is_tried_again_where_the_only_other_worker_is_of_another_class() -> None:
+    play = Play()
+    play.join(worker("w1"), worker("w2", render_class=SSE))
+    planned(play, "1", tiles="2x1")
+    for _ in range(2):
+        play.fail(play.orders(TaskKind.TILE)[0])
+    [again] = play.orders(TaskKind.TILE)
+    assert (again.task, play.where[again.attempt_id]) == ("j1/1/tile-0", "w1")
+
+
+def test_a_frame_whose_class_is_gone_begins_anew_on_another_after_a_minute() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.succeed(play.orders()[0])
+    play.lose("w1")
+    play.join(worker("w2", render_class=SSE))
+    play.now += 59
+    play.assign()
+    assert not play.sent
+    assert play.frames["j1", 1].state is TaskState.RUNNING
+    play.now += 1
+    play.assign()
+    assert play.anew == [1]
+    assert [order.task for order in play.orders()] == ["j1/1/tile-0"]
+    play.succeed(play.orders()[0])
+    play.succeed(play.orders()[0])
+    [finish] = play.orders(TaskKind.FINISH)
+    assert {piece.render_class for piece in finish.pieces} == {SSE}
+    play.succeed(finish)
+    assert play.jobs["j1"].state is JobState.DONE
+    assert play.frames["j1", 1].seconds == 6.0
+
+
+def test_a_frame_whose_class_comes_back_in_time_keeps_its_pieces() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.succeed(play.orders()[0])
+    play.lose("w1")
+    play.join(worker("w2", render_class=SSE))
+    for _ in range(3):
+        play.now += 50
+        play.join(worker("w1"))
+        assert [order.task for order in play.orders()] == ["j1/1/tile-1"]
+        play.lose("w1")
+    assert play.anew == []
+
+
+def test_a_class_without_any_piece_is_left_at_once() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.lose("w1")
+    play.join(worker("w2", render_class=SSE))
+    assert [play.where[order.attempt_id] for order in play.orders()] == ["w2"]
+
+
+def test_with_no_worker_at_all_a_frame_keeps_its_pieces_however_long_it_takes() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.succeed(play.orders()[0])
+    play.lose("w1")
+    play.now += 10_000
+    play.assign()
+    play.join(worker("w3"))
+    assert [order.task for order in play.orders()] == ["j1/1/tile-1"]
+    assert play.anew == []
+
+
+def test_a_finish_goes_to_any_worker_of_the_same_build() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.succeed(play.orders()[0])
+    last = play.orders()[0]
+    play.join(worker("w2", render_class=SSE))
+    play.succeed(last)
+    [finish] = play.orders(TaskKind.FINISH)
+    play.lose(play.where[finish.attempt_id])
+    [again] = play.orders(TaskKind.FINISH)
+    assert play.where[again.attempt_id] == "w2"
+
+
+def test_a_finish_whose_build_is_gone_waits_until_its_frame_is_rendered_anew() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1", tiles="2x1")
+    play.succeed(play.orders()[0])
+    play.succeed(play.orders()[0])
+    assert play.orders(TaskKind.FINISH)
+    play.lose("w1")
+    newer = SSE.model_copy(update={"blender": "5.3.0 def"})
+    play.join(worker("w2", render_class=newer))
+    play.now += 60
+    play.assign()
+    assert [order.kind for order in play.orders()] == [TaskKind.TILE]
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_a_gpu_worker_that_turns_out_to_have_another_cpu_is_asked_once_and_it_costs_no_try() -> None:
+    play = Play()
+    names = [f"g{number}" for number in range(4)]
+    play.join(worker("w1"), *(worker(name, device="OPTIX") for name in names))
+    planned(play, "1", tiles="4x2", device="cpu")
+    for _ in range(20):  # the GPU workers' CPUs are others than that of w1
+        for order in play.orders(TaskKind.TILE):
+            mine = play.where[order.attempt_id] == "w1"
+            play.succeed(order) if mine else play.fail(order, Cause.WRONG_CLASS)
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+    assert len(play.failures) == len(names)
+
+
+def test_a_worker_that_an_order_did_not_reach_gets_none_before_it_is_met_again() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1")
+    [order] = play.orders()
+    play.sent.clear()
+    play.tell(told.OrderLost(order.attempt_id))
+    assert not play.sent
+    play.lose("w1")
+    play.join(worker("w1"))
+    assert [order.task for order in play.orders()] == ["j1/1/whole"]
+
+
+def test_while_storage_is_away_no_more_frames_are_opened_than_there_are_workers(play: Play) -> None:
+    planned(play, "1-1000")
+    for _ in range(50):
+        for order in play.orders():
+            play.fail(order, Cause.STORAGE, "Storage does not answer.")
+        play.now += 0.5
+        play.assign()
+    assert len([key for key in play.tasks if key.frame is not None]) <= 4
+
+
+def test_what_is_kept_of_a_task_does_not_grow_with_its_tries(play: Play) -> None:
+    planned(play, "1")
+    for _ in range(100):
+        play.fail(play.orders()[0], Cause.STORAGE, "Storage does not answer.")
+        play.now += 60
+        play.assign()
+    [task] = play.core.state.jobs["j1"].tasks.values()
+    assert len(task.story) <= 20

@@ -60,6 +60,14 @@ class Farm(RuleBasedStateMachine):
         if self.play.where[order.attempt_id] in self.play.core.state.workers:
             self.play.succeed(order)
 
+    @precondition(lambda self: self.play.sent)
+    @rule(data=st.data())
+    def misroute(self, data: st.DataObject) -> None:
+        order = data.draw(st.sampled_from(self.play.orders()))
+        self.play.sent.pop(order.attempt_id)
+        self.play.tell(told.OrderLost(order.attempt_id))
+        self.play.lose(self.play.where[order.attempt_id])
+
     @rule(number=st.integers(1, 4))
     def cancel(self, number: int) -> None:
         self.play.tell(told.CancelAsked(f"j{number}"))
@@ -70,10 +78,11 @@ class Farm(RuleBasedStateMachine):
         self.play.assign()
 
     def teardown(self) -> None:
-        """With healthy workers everything comes to an end."""
+        """With a healthy worker everything comes to an end, whatever classes there were before."""
         play = self.play
-        for name in ["w8", "w9"]:
-            play.join(worker(name), worker(f"{name}s", render_class=SSE))
+        for name in list(play.core.state.workers):
+            play.lose(name)
+        play.join(worker("w9"))
         for attempt_id in play.cancelled:  # what was killed reports its end
             play.tell(told.Failed(attempt_id, _cancelled()))
         for _ in range(200):

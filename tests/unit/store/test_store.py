@@ -73,7 +73,7 @@ def test_event_numbers_only_grow_even_after_the_newest_was_deleted(store: Databa
         events.append(c, 2.0, EventKind.ATTEMPT_PROGRESS, job, {"sample": 3})
     with store.write() as c:
         newest = events.latest(c)
-        events.forget_progress(c, before=3.0)
+        events.forget_passing(c, before=3.0)
         events.append(c, 4.0, EventKind.JOB_STATE, None, {"ä": "ö"})
         left = events.after(c, 0, None, 10)
         of_job = events.after(c, 0, job, 10)

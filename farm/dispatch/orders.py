@@ -1,0 +1,28 @@
+"""The order of an attempt, complete in itself."""
+
+from __future__ import annotations
+
+from farm.dispatch.state import Frame, Job
+from farm.domain import keys
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Order, PieceRef
+
+
+def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> Order:
+    """What a worker is told of one attempt at a task."""
+    pieces: tuple[PieceRef, ...] = ()
+    if frame is not None and key.kind is TaskKind.FINISH:
+        pieces = tuple(frame.pieces[tile] for tile in sorted(frame.pieces))
+    return Order(
+        attempt_id=attempt_id,
+        task=str(key),
+        kind=key.kind,
+        scene_id=job.scene_id,
+        manifest=job.manifest,
+        settings=job.settings,
+        prefix=keys.attempt_prefix(key, attempt_id),
+        plan=job.plan,
+        report=job.report,
+        pieces=pieces,
+        render_class=None if frame is None else frame.render_class,
+    )

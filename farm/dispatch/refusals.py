@@ -1,0 +1,42 @@
+"""Why a result, an attempt or a job cannot be taken, in words."""
+
+from __future__ import annotations
+
+from farm.dispatch.state import Frame
+from farm.domain.job import Device
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Cause, Failure, Result, Role
+
+
+def refused(key: TaskKey, frame: Frame | None, result: Result) -> Failure | None:
+    """Why a result that a worker calls a success cannot be committed; None where it can."""
+    if key.kind is TaskKind.INSPECT:
+        missing = result.report is None
+    elif key.kind is TaskKind.TILE:
+        missing = result.render_class is None or all(file.role is not Role.PIECE for file in result.files)
+    else:
+        missing = all(file.role is not Role.OUTPUT for file in result.files)
+    if missing:
+        return Failure(cause=Cause.BAD_RESULT, what=f"The worker sent nothing for {key.words}.")
+    settled = frame.render_class if frame is not None and key.kind is TaskKind.TILE else None
+    if settled is not None and result.render_class != settled:
+        return Failure(
+            cause=Cause.WRONG_CLASS,
+            what=f"This piece was rendered by {result.render_class}, the rest of the frame by {settled}.",
+            cure="Pieces of one frame must come from the same build, device and kernel.",
+        )
+    return None
+
+
+def lost(what: str) -> Failure:
+    """The end of an attempt that nobody is to blame for."""
+    return Failure(cause=Cause.LOST, what=what, cure="It is rendered again.")
+
+
+def no_device(device: Device) -> tuple[str, str]:
+    """What is wrong, and the cure, where no worker has the device that a job asks for."""
+    name = {Device.OPTIX: "OptiX", Device.CUDA: "CUDA"}.get(device, device.value)
+    return (
+        f"No worker of this farm has a GPU for {name}.",
+        "Submit with --device auto or cpu, or start a worker on a machine that has one.",
+    )
