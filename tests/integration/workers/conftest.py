@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from farm.domain import keys
@@ -122,15 +121,6 @@ class Bench:
                     assert told is not None, report
                     if told["phase"] == phase and told["sample"] >= sample:
                         return
-
-
-def family() -> set[int]:
-    """Process ids of everything that this test has started and that still runs."""
-    return {
-        child.pid
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-    }
 
 
 @pytest.fixture

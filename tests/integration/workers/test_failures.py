@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.integration.workers.conftest import TILED, Bench, family
+from tests.integration.workers.conftest import TILED, Bench
+from tests.processes import family
 
 
 @pytest.mark.parametrize("sandbox", [False, True])

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from farm.storage import MemoryStorage
-from tests.integration.workers.conftest import TILED, Bench, family
+from tests.integration.workers.conftest import TILED, Bench
+from tests.processes import family
 from workers import fake_child
 
 CLASS = {"blender": "5.2.3 fake", "device": "CPU", "kernel": "avx2"}

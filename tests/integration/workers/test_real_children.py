@@ -20,7 +20,8 @@ from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
 from farm.domain.work import PieceRef
 from farm.storage import MemoryStorage
-from tests.integration.workers.conftest import Bench, family
+from tests.integration.workers.conftest import Bench
+from tests.processes import family
 
 WIDTH, HEIGHT = 96, 54
 WHOLE = Plan(frames="1-2", width=WIDTH, height=HEIGHT, reason="test")

@@ -10,7 +10,8 @@ import pytest
 
 from farm.domain.errors import Unavailable
 from farm.storage import MemoryStorage
-from tests.integration.workers.conftest import FAKE, TILED, Bench, family
+from tests.integration.workers.conftest import FAKE, TILED, Bench
+from tests.processes import family
 from workers.worker import Worker
 
 
