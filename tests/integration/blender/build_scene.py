@@ -42,8 +42,13 @@ def build(
     layers: int = 1,
     objects: int = 5,
     extra: str = "",
+    variants: dict[str, str] | None = None,
 ) -> None:
-    """A few lit monkeys that move, out of focus; `extra` is code run at the end with `scene` in reach."""
+    """A few lit monkeys that move, out of focus; `extra` is code run at the end with `scene` in reach.
+
+    ``variants`` are further scenes of the file by name: copies, with a world and a compositor of their
+    own, that their code has changed.
+    """
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     render = scene.render
@@ -69,16 +74,40 @@ def build(
         scene.view_layers.new(f"Layer {index}").use_pass_mist = True
     if compositor:
         composite(scene, compositor)
-    settings = render.image_settings
+    save_as(scene, file_format)
+    render.filepath = output
+    run(extra, scene)
+    for name, code in (variants or {}).items():
+        variant = scene.copy()
+        variant.name, variant.world = name, scene.world.copy()
+        variant.use_fake_user = True  # a copy has no user, and would not be saved
+        bpy.context.window.scene = variant
+        if compositor:
+            composite(variant, compositor)
+        run(code, variant)
+    bpy.context.window.scene = scene
+    bpy.ops.wm.save_as_mainfile(filepath=path, compress=False)
+
+
+def run(code: str, scene: Any) -> None:
+    reach = {
+        "bpy": bpy,
+        "scene": scene,
+        "add_camera": add_camera,
+        "output_node": output_node,
+        "save_as": save_as,
+    }
+    exec(code, reach)  # noqa: S102
+
+
+def save_as(scene: Any, file_format: str) -> None:
+    settings = scene.render.image_settings
     settings.media_type = {"OPEN_EXR_MULTILAYER": "MULTI_LAYER_IMAGE", "FFMPEG": "VIDEO"}.get(
         file_format, "IMAGE"
     )
     settings.file_format = file_format
     if "EXR" in file_format:
         settings.color_depth = "32"
-    render.filepath = output
-    exec(extra, {"bpy": bpy, "scene": scene, "add_camera": add_camera, "output_node": output_node})  # noqa: S102
-    bpy.ops.wm.save_as_mainfile(filepath=path, compress=False)
 
 
 def monkey(index: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,22 @@ from tests.integration.blender.driver import RenderProcess
 from workers.protocol import Open
 
 BUILDER = Path(__file__).with_name("build_scene.py")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], RenderProcess]]:
+    """The render process of a scene, for the whole module: tests of one file share it."""
+    with contextlib.ExitStack() as stack:
+        processes: dict[Path, RenderProcess] = {}
+
+        def opened(path: Path) -> RenderProcess:
+            if path not in processes:
+                log = tmp_path_factory.mktemp("child") / "log.txt"
+                processes[path] = stack.enter_context(RenderProcess(log))
+                processes[path].done(Open(str(path)))
+            return processes[path]
+
+        yield opened
 
 
 @pytest.fixture

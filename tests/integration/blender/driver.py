@@ -36,6 +36,12 @@ class RenderProcess:
         self.ready = self.receive()
         assert isinstance(self.ready, Ready)
 
+    def __enter__(self) -> RenderProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def send(self, message: Message) -> None:
         assert self.child.stdin is not None
         self.child.stdin.write(encode(message))

@@ -12,7 +12,7 @@ from PIL import Image
 
 from farm.domain.tiles import Box, Size, TileGrid
 from tests.integration.blender.driver import RenderProcess, look, read_exr, same_bits
-from workers.protocol import FinishFrame, RenderFrame, RenderTile
+from workers.protocol import FinishFrame, Open, RenderFrame, RenderTile
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
@@ -39,13 +39,14 @@ def whole(child: RenderProcess, exr: Path, frame: int = 3, size: Size = FRAME) -
     tile(child, Box(0, 0, size.width, size.height), exr, frame, size)
 
 
-def direct(child: RenderProcess, folder: Path, frame: int = 3) -> list[str]:
-    return child.done(RenderFrame(look(frame), str(folder), str(folder.parent / "direct.jpg"))).outputs
+def direct(child: RenderProcess, folder: Path, frame: int = 3, scene: str | None = None) -> list[str]:
+    preview = str(folder.parent / "direct.jpg")
+    return child.done(RenderFrame(look(frame, scene=scene), str(folder), preview)).outputs
 
 
-def finish(child: RenderProcess, merged: Path, folder: Path, frame: int = 3) -> list[str]:
+def finish(child: RenderProcess, merged: Path, folder: Path, scene: str | None = None) -> list[str]:
     preview = str(folder.parent / "finish.jpg")
-    return child.done(FinishFrame(look(frame), str(merged), str(folder), preview)).outputs
+    return child.done(FinishFrame(look(scene=scene), str(merged), str(folder), preview)).outputs
 
 
 def pixels(path: Path) -> np.ndarray:
@@ -69,32 +70,48 @@ def test_four_tiles_are_the_whole_frame_in_every_pass(start: Start, build: Build
     assert np.ptp(expected["ViewLayer.Combined.R"]) > 0.5
 
 
-@pytest.mark.parametrize("file_format", ["PNG", "OPEN_EXR", "OPEN_EXR_MULTILAYER"])
-@pytest.mark.parametrize(
-    "scene",
-    [
-        {"denoise": True, "compositor": "glare"},
-        {"denoise": True, "compositor": "nested", "layers": 2, "samples": 16},
-        {"denoise": True},
-        {"compositor": "glare"},
-        {},
-    ],
-    ids=["denoise+glare", "nested group, 2 layers", "denoise", "glare", "plain"],
-)
-def test_a_finished_frame_is_the_direct_render(
-    start: Start, build: Build, tmp_path: Path, scene: dict[str, object], file_format: str
-) -> None:
-    path = build(file_format=file_format, **scene)
-    child = start(path)
-    outputs = direct(child, tmp_path / "direct")
-    whole(child, tmp_path / "merged.exr")
-    assert finish(start(path), tmp_path / "merged.exr", tmp_path / "finish") == outputs
-    for name in outputs:
-        first, second = tmp_path / "direct" / name, tmp_path / "finish" / name
-        if name.endswith(".png"):
-            assert np.array_equal(pixels(first), pixels(second))
-        else:
-            assert same_bits(read_exr(first), read_exr(second)) == []
+FORMATS = ("PNG", "OPEN_EXR", "OPEN_EXR_MULTILAYER")
+SCENES: dict[str, dict[str, object]] = {
+    "denoise+glare": {"denoise": True, "compositor": "glare"},
+    "nested group, 2 layers": {"denoise": True, "compositor": "nested", "layers": 2, "samples": 16},
+    "denoise": {"denoise": True},
+    "glare": {"compositor": "glare"},
+    "plain": {},
+}
+
+
+@pytest.fixture(scope="module", params=SCENES)
+def finished(request: pytest.FixtureRequest, build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders ``direct`` and ``finish`` with a folder for each of `FORMATS`: one frame, made both ways.
+
+    A file's formats are scenes of it that differ in nothing else, so one merged frame serves them all.
+    """
+    folder = tmp_path_factory.mktemp("finished")
+    variants = {kind: f"save_as(scene, {kind!r})" for kind in FORMATS}
+    path = build(variants=variants, **SCENES[request.param])
+    for name in ("direct", "finish"):
+        with RenderProcess(folder / f"{name}.log") as child:
+            child.done(Open(str(path)))
+            for kind in FORMATS:
+                if name == "direct":
+                    direct(child, folder / name / kind, scene=kind)
+                else:
+                    finish(child, folder / "merged.exr", folder / name / kind, scene=kind)
+            if name == "direct":
+                whole(child, folder / "merged.exr")
+    return folder
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_a_finished_frame_is_the_direct_render(finished: Path, file_format: str) -> None:
+    first, second = finished / "direct" / file_format, finished / "finish" / file_format
+    names = sorted(path.name for path in first.iterdir())
+    assert names == ["shot_0003.png" if file_format == "PNG" else "shot_0003.exr"]
+    assert sorted(path.name for path in second.iterdir()) == names
+    if file_format == "PNG":
+        assert np.array_equal(pixels(first / names[0]), pixels(second / names[0]))
+    else:
+        assert same_bits(read_exr(first / names[0]), read_exr(second / names[0])) == []
 
 
 def test_a_finished_file_carries_cycles_metadata_and_the_cryptomatte_manifest(

@@ -15,6 +15,7 @@ from tests.integration.blender.driver import RenderProcess, look, read_exr
 from workers.protocol import Done, RenderFrame
 
 Start = Callable[..., RenderProcess]
+Opened = Callable[[Path], RenderProcess]
 Build = Callable[..., Path]
 SMALL = {"width": 32, "height": 18, "samples": 1, "objects": 1}
 
@@ -23,28 +24,29 @@ def render(child: RenderProcess, out: Path, frame: int = 3, **rest: object) -> D
     return child.done(RenderFrame(look(frame, **rest), str(out), str(out.parent / f"{out.name}.jpg")))
 
 
-@pytest.mark.parametrize(
-    ("output", "frame", "name"),
-    [
-        ("//renders/shot_####", 3, "shot_0003.png"),
-        ("//renders/shot_", 12, "shot_0012.png"),
-        ("//renders/", 7, "0007.png"),
-        ("/var/", 7, "0007.png"),
-        ("E:\\jobs\\new\\hero.###", 4, "hero.004.png"),
-        ("C:\\", 4, "0004.png"),
-        ("//../../../etc/shadow", 4, "shadow0004.png"),
-        ("/etc/../..", 4, "0004.png"),
-        ("//{blend_name}_####", 4, "scene_0004.png"),
-        ("{blend_dir}/x_", 4, "x_0004.png"),
-        ("//a/b/{blend_dir}", 4, "0004.png"),
-    ],
-)
+NAMED = [
+    ("//renders/shot_####", 3, "shot_0003.png"),
+    ("//renders/shot_", 12, "shot_0012.png"),
+    ("//renders/", 7, "0007.png"),
+    ("/var/", 7, "0007.png"),
+    ("E:\\jobs\\new\\hero.###", 4, "hero.004.png"),
+    ("C:\\", 4, "0004.png"),
+    ("//../../../etc/shadow", 4, "shadow0004.png"),
+    ("/etc/../..", 4, "0004.png"),
+    ("//{blend_name}_####", 4, "scene_0004.png"),
+    ("{blend_dir}/x_", 4, "x_0004.png"),
+    ("//a/b/{blend_dir}", 4, "0004.png"),
+]
+
+
+@pytest.mark.parametrize(("output", "frame", "name"), NAMED)
 def test_a_frame_is_named_as_by_blenders_command_line(
-    start: Start, build: Build, tmp_path: Path, output: str, frame: int, name: str
+    opened: Opened, build: Build, tmp_path: Path, output: str, frame: int, name: str
 ) -> None:
-    scene = build(output=output, **SMALL)
+    variants = {f"to {path}": f"scene.render.filepath = {path!r}" for path, _, _ in NAMED}
+    scene = build(variants=variants, **SMALL)
     before = everything(scene.parent)
-    assert render(start(scene), tmp_path / "out", frame).outputs == [name]
+    assert render(opened(scene), tmp_path / "out", frame, scene=f"to {output}").outputs == [name]
     assert everything(tmp_path / "out") == {name}
     assert everything(scene.parent) == before
 
@@ -143,18 +145,18 @@ def test_two_views_give_two_files_and_one_preview(start: Start, build: Build, tm
         assert image.size == (32, 18)
 
 
-@pytest.mark.parametrize("file_format", ["PNG", "OPEN_EXR_MULTILAYER"])
 def test_the_preview_is_the_frame_through_the_view_transform(
-    start: Start, build: Build, tmp_path: Path, file_format: str
+    start: Start, build: Build, tmp_path: Path
 ) -> None:
-    options = {"width": 64, "height": 36, "compositor": "glare"}
-    child = start(build(file_format=file_format, **options))
-    render(child, tmp_path / "out")
-    (name,) = render(start(build(**options)), tmp_path / "png").outputs
-    with Image.open(tmp_path / "png" / name) as png, Image.open(tmp_path / "out.jpg") as preview:
-        assert preview.format == "JPEG"
-        shown, expected = np.asarray(preview.convert("RGB")).astype(int), np.asarray(png.convert("RGB"))
-        assert np.abs(shown - expected).mean() < 4
+    layers = {"layers": "save_as(scene, 'OPEN_EXR_MULTILAYER')"}
+    child = start(build(width=64, height=36, compositor="glare", variants=layers))
+    (name,) = render(child, tmp_path / "png").outputs
+    render(child, tmp_path / "exr", scene="layers")
+    for preview in ("png.jpg", "exr.jpg"):
+        with Image.open(tmp_path / "png" / name) as png, Image.open(tmp_path / preview) as shown:
+            assert shown.format == "JPEG"
+            expected = np.asarray(png.convert("RGB")).astype(int)
+            assert np.abs(np.asarray(shown.convert("RGB")) - expected).mean() < 4
 
 
 def test_the_sequencers_picture_is_output_and_preview_and_needs_no_camera(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from tests.integration.blender.driver import RenderProcess
 from workers.protocol import Inspect, Open
 
 Start = Callable[..., RenderProcess]
+Opened = Callable[[Path], RenderProcess]
 Build = Callable[..., Path]
 SMALL = {"width": 32, "height": 18, "samples": 2, "objects": 2}
 
@@ -86,48 +87,52 @@ def test_another_engine_is_an_error_unless_cycles_is_forced(start: Start, build:
     assert report(child).engine == "BLENDER_WORKBENCH"
 
 
-@pytest.mark.parametrize(
-    ("code", "extra"),
-    [
-        ("freestyle", "scene.render.use_freestyle = True"),
-        ("path-guiding", "scene.cycles.use_guiding = True"),
-        ("time-limit", "scene.cycles.time_limit = 5"),
-        ("multi-view", "scene.render.use_multiview = True"),
-        ("border", "scene.render.use_border = True"),
-        ("grease-pencil", "bpy.ops.object.grease_pencil_add(type='MONKEY')"),
-        (
-            "volumes",
-            "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
-            "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
-        ),
-        (
-            "sequencer",
-            "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
-        ),
-        (
-            "shadow-catcher-denoise",
-            "scene.cycles.use_denoising = True; scene.view_layers[0].cycles.use_pass_shadow_catcher = True",
-        ),
-    ],
-)
-def test_what_cannot_be_cut_exactly_is_named(start: Start, build: Build, code: str, extra: str) -> None:
-    assert codes(report(start(build(extra=extra, **SMALL))).blocks_cutting) == {code}
+BLOCKED = {
+    "freestyle": "scene.render.use_freestyle = True",
+    "path-guiding": "scene.cycles.use_guiding = True",
+    "time-limit": "scene.cycles.time_limit = 5",
+    "multi-view": "scene.render.use_multiview = True",
+    "border": "scene.render.use_border = True",
+    "grease-pencil": "bpy.ops.object.grease_pencil_add(type='MONKEY')",
+    "volumes": "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
+    "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
+    "sequencer": "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
+    "shadow-catcher-denoise": "scene.cycles.use_denoising = True;"
+    "scene.view_layers[0].cycles.use_pass_shadow_catcher = True",
+}
+
+
+@pytest.mark.parametrize("code", BLOCKED)
+def test_what_cannot_be_cut_exactly_is_named(opened: Opened, build: Build, code: str) -> None:
+    child = opened(build(variants=BLOCKED, **SMALL))
+    assert codes(report(child, scene=code).blocks_cutting) == {code}
+    assert report(child).blocks_cutting == ()
+
+
+INEXACT = {
+    "adaptive": "scene.cycles.use_adaptive_sampling = True",
+    "odd samples": "scene.cycles.use_denoising = True; scene.cycles.samples = 100",
+    "odd exposure": "scene.cycles.use_denoising = True; scene.cycles.film_exposure = 1.5",
+    "even samples": "scene.cycles.use_denoising = True; scene.cycles.samples = 128",
+    "not denoised": "scene.cycles.samples = 100",
+}
 
 
 @pytest.mark.parametrize(
-    ("expected", "extra"),
+    ("name", "expected"),
     [
-        ({"adaptive-sampling"}, "scene.cycles.use_adaptive_sampling = True"),
-        ({"denoise-rounding"}, "scene.cycles.use_denoising = True; scene.cycles.samples = 100"),
-        ({"denoise-rounding"}, "scene.cycles.use_denoising = True; scene.cycles.film_exposure = 1.5"),
-        (set(), "scene.cycles.use_denoising = True; scene.cycles.samples = 128"),
-        (set(), "scene.cycles.samples = 100"),
+        ("adaptive", {"adaptive-sampling"}),
+        ("odd samples", {"denoise-rounding"}),
+        ("odd exposure", {"denoise-rounding"}),
+        ("even samples", set()),
+        ("not denoised", set()),
     ],
 )
 def test_what_can_make_a_cut_frame_differ_is_named(
-    start: Start, build: Build, expected: set[str], extra: str
+    opened: Opened, build: Build, name: str, expected: set[str]
 ) -> None:
-    assert codes(report(start(build(extra=extra, **SMALL))).breaks_exactness) == expected
+    child = opened(build(variants=INEXACT, **SMALL))
+    assert codes(report(child, scene=name).breaks_exactness) == expected
 
 
 def test_what_is_told_about_cutting_holds_for_the_samples_of_the_job(start: Start, build: Build) -> None:
@@ -182,6 +187,13 @@ def test_strips_alone_need_no_camera_and_no_cycles(start: Start, build: Build) -
     assert found.errors == ()
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RenderProcess]:
+    """A render process that has opened nothing, and goes on after files that do not open."""
+    with RenderProcess(tmp_path_factory.mktemp("child") / "log.txt") as child:
+        yield child
+
+
 def bad_file(kind: str, good: bytes) -> bytes | None:
     newer = good[:13] + b"0799" + good[17:]
     return {
@@ -208,13 +220,13 @@ def bad_file(kind: str, good: bytes) -> bytes | None:
     ],
 )
 def test_a_file_that_is_no_scene_is_told_in_plain_words(
-    start: Start, build: Build, tmp_path: Path, kind: str, words: str, cure: str
+    empty: RenderProcess, build: Build, tmp_path: Path, kind: str, words: str, cure: str
 ) -> None:
     path = tmp_path / "bad.blend"
     content = bad_file(kind, build(**SMALL).read_bytes())
     if content is not None:
         path.write_bytes(content)
-    failed = start().failed(Open(str(path)))
+    failed = empty.failed(Open(str(path)))
     assert failed.cause == "bad-scene"
     assert words in failed.what
     assert "“bad.blend”" in failed.what
