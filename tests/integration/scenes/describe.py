@@ -1,4 +1,4 @@
-"""Describe a .blend as JSON on the last line of stdout: runs in a Blender process of its own.
+"""Describe .blend files as JSON, a line on stdout for each: runs in a Blender process of its own.
 
 Every plain property of every data-block, reached through Blender's own type information, so that a
 scene that came out differently in any of them is told apart. Addresses and identities of the session
@@ -135,17 +135,18 @@ def summary(scene: bpy.types.Scene) -> dict[str, Any]:
     }
 
 
-def main(path: str) -> None:
+def described(path: str) -> dict[str, Any]:
     bpy.ops.wm.open_mainfile(filepath=path, load_ui=False, use_scripts=False)
     everything = {kind: {each.name: describe(each) for each in getattr(bpy.data, kind)} for kind in KINDS}
     dump = json.dumps(everything, sort_keys=True, default=str).replace(json.dumps(path)[1:-1], "PATH")
-    said = {
+    return {
+        "path": path,
         "summary": summary(bpy.context.scene),
         "bytes": len(dump),
         "dump": hashlib.sha256(dump.encode()).hexdigest(),
     }
-    sys.stdout.write(f"\n{json.dumps(said)}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for file in sys.argv[1:]:
+        sys.stdout.write(f"\n{json.dumps(described(file))}\n")
