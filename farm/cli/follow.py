@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from shlex import quote
 
 from farm.cli.briefing import plan_in_words, warnings
 from farm.cli.collect import Collector, Delivered
@@ -11,7 +12,7 @@ from farm.cli.speaker import Speaker
 from farm.cli.tally import Tally
 from farm.cli.words import duration
 from farm.client.client import FarmClient
-from farm.domain.errors import BadInput, Conflict, TesseraError
+from farm.domain.errors import BadInput, Conflict, StorageFull, TesseraError
 from farm.domain.events import EventKind
 from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED, JobState, TaskState
@@ -108,6 +109,13 @@ class Follower:
         for frame in self._client.frames(self.outcome.job.id):
             self._done(frame)
 
+    def _fetched(self, collector: Collector, frame: FrameView) -> Delivered:
+        try:
+            return collector.fetch(frame)
+        except StorageFull as error:
+            again = f"farm fetch {self.outcome.job.id} --out {quote(str(collector.folder))}"
+            raise StorageFull(error.what, f"Free some space, then bring the rest with: {again}") from None
+
     def _look(self, tally: Tally) -> None:
         self.outcome.job = tally.job = job = self._client.job(tally.job.id)
         if job.plan is not None and self._told is not None:
@@ -136,7 +144,7 @@ class Follower:
             return
         got = Delivered(frame.frame, frame.seconds)
         if self._collector is not None:
-            got = self._collector.fetch(frame)
+            got = self._fetched(self._collector, frame)
         self.outcome.delivered[frame.frame] = got
         took = "" if frame.seconds is None else f" in {duration(frame.seconds)}"
         names = ", ".join(str(output["path"]) for output in got.outputs)

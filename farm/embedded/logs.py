@@ -51,9 +51,8 @@ def last_words(lines: tuple[str, ...]) -> tuple[str, str]:
     Our own programs end with a sentence for each (`TesseraError`). Of anything else the last line that
     is no part of a traceback is taken.
     """
-    lines = tuple(_STAMP.sub("", line) for line in lines)
     match lines:
-        case [*_, what, cure] if what[:1].isalpha() and what.endswith(".") and cure.endswith("."):
-            return what, cure
+        case [*_, what, cure] if cure[:1].isalpha() and what.endswith(".") and cure.endswith("."):
+            return _STAMP.sub("", what), cure
     plain = [line for line in lines if not line.startswith((" ", "\t", "Traceback "))]
-    return (plain or [""])[-1].strip(), ""
+    return _STAMP.sub("", (plain or [""])[-1]).strip(), ""

@@ -23,6 +23,7 @@ _FULL_WORDS = ("no space left", "no free volume", "no writable volume", "disk fu
 # SeaweedFS says no more than “internal error” when its disk is full. It keeps half a GiB free, and stops
 # earlier where what is free holds no further volume of up to 1 GiB.
 _LITTLE = 2 * 1024**3
+_KEPT_FREE = 512 * 1024**2  # bytes; as `farm.embedded.seaweed` starts it (-volume.minFreeSpace)
 
 _AGAIN = "Look whether it runs (“farm status”); the farm goes on by itself once it does."
 
@@ -71,10 +72,7 @@ def _answered(
     if code in _FULL or status == 507 or any(words in message.lower() for words in _FULL_WORDS):
         return StorageFull(f"Storage at {where} is full.", "Free some space there, then try again.")
     if status >= 500 and folder is not None and (room := _room(folder)) < _LITTLE:
-        return StorageFull(
-            f"Storage takes no more files: {room // 1024**2} MB are free on the disk of “{folder}”.",
-            "Free some space there; the farm goes on by itself a minute later.",
-        )
+        return _full(folder, room)
     if code == "NoSuchBucket":
         return Unavailable(
             f"Storage at {where} has no bucket “{bucket}”.", "Create it, or set FARM_STORAGE__BUCKET."
@@ -93,6 +91,23 @@ def _answered(
     if status >= 500 or code in {"SlowDown", "RequestTimeout", "Throttling"}:
         return Unavailable(f"Storage at {where} failed: {message or code}.", _AGAIN)
     return StorageRefused(f"Storage at {where} refused a request: {message or code} ({code}).")
+
+
+def check_room(folder: Path | None) -> None:
+    """Raise `StorageFull` where a store on this machine would take no more files.
+
+    Asked before a put: SeaweedFS notices only once a minute, and where it needs a new volume on a full
+    disk it lets the caller wait for minutes before it says so.
+    """
+    if folder is not None and (room := _room(folder)) < _KEPT_FREE:
+        raise _full(folder, room)
+
+
+def _full(folder: Path, room: int) -> StorageFull:
+    return StorageFull(
+        f"Storage takes no more files: {room // 1024**2} MB are free on the disk of “{folder}”.",
+        "Free some space there; the farm goes on by itself a minute later.",
+    )
 
 
 def _room(folder: Path) -> int:

@@ -19,7 +19,7 @@ from farm.domain.errors import TesseraError
 from farm.domain.scene import Blob
 from farm.settings import StorageSettings
 from farm.storage.base import BINARY, CHUNK
-from farm.storage.faults import code_of, is_missing, spoken
+from farm.storage.faults import check_room, code_of, is_missing, spoken
 from farm.storage.files import Hashed, read_chunks, save_verified
 
 _PART = 16 * 1024 * 1024  # bytes of a part of a large upload
@@ -123,6 +123,7 @@ class S3Storage:
             self._prepare()
 
     def _put(self, key: str, chunks: Iterable[bytes], media_type: str, part: int) -> Blob:
+        check_room(self._folder)
         source = _Source(chunks)
         with self._spoken(key):
             if not self._ready:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -240,3 +241,14 @@ def breaking(target: str, after: int) -> Iterator[tuple[str, list[int]]]:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join(5)
+
+
+def test_a_disk_with_too_little_room_is_said_to_be_full_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = 511 * 1024**2
+    monkeypatch.setattr("farm.storage.faults.shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    store = open_storage(StorageSettings(endpoint="http://127.0.0.1:9", folder=tmp_path))
+    with pytest.raises(StorageFull, match="511 MB are free") as told:
+        store.put_stream("key", [b"x"])
+    assert "Free some space there" in told.value.cure
