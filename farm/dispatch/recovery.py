@@ -45,12 +45,11 @@ def load_job(connection: Connection, row: JobRow) -> Job:
         plan=row.plan,
         opened=row.opened,
     )
-    counted = frames.counts(connection, [row.id])[row.id]
+    counted = frames.counts(connection, {row.id: row.opened})[row.id]
     job.done = counted.get(TaskState.DONE, 0)
     job.failed = counted.get(TaskState.FAILED, 0)
-    if job.failed:
-        worst = frames.in_states(connection, row.id, [TaskState.FAILED])[0]
-        job.first_error = f"Frame {worst.frame}: {worst.error}"
+    if failed := frames.first_failed(connection, row.id):
+        job.first_error = f"Frame {failed.frame}: {failed.error}"
     _load_frames(connection, job)
     for task in work.open_tasks(connection, job.id):
         job.tasks[task.key] = Task(task.key, task.state, task.failures, task.losses)

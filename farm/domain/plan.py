@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from pydantic import Field
 
 from farm.domain.frames import FrameRange
@@ -21,7 +23,7 @@ class Plan(Value):
     reason: str  # for people: "24 frames on 2 workers: whole frames"
     revision: int = Field(default=0, ge=0)
 
-    @property
+    @cached_property
     def frame_range(self) -> FrameRange:
         return FrameRange.parse(self.frames)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from farm.domain.job import LOCAL_OWNER
+from farm.service.health import Health
 from farm.settings import Settings
 from farm.storage import Storage, open_storage
 from farm.store import jobs
@@ -19,12 +20,17 @@ class Farm:
     store: Database
     storage: Storage
     settings: Settings
+    health: Health = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "health", Health(self.storage))
 
     def now(self) -> float:
         """Seconds since the epoch."""
         return time.time()
 
     def close(self) -> None:
+        """Give the database's connections back."""
         self.store.close()
 
 

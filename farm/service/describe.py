@@ -24,7 +24,7 @@ def found(connection: Connection, job_id: str) -> JobRow:
 def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) -> list[JobView]:
     """Views of jobs, in their order, at a fixed number of queries."""
     ids = [job.id for job in rows]
-    counted = frames.counts(connection, ids)
+    counted = frames.counts(connection, {job.id: job.opened for job in rows})
     previews = outputs.latest_previews(connection, ids)
     asked = {intent.job_id for intent in events.waiting_intents(connection)}
     views = []
@@ -78,6 +78,7 @@ def _seconds_left(job: JobRow, count: FrameCounts, now: float) -> float | None:
 
 
 def describe_output(row: OutputRow) -> OutputView:
+    """A stored file, without where it lies."""
     return OutputView(
         id=row.id,
         role=row.file.role,
@@ -89,6 +90,7 @@ def describe_output(row: OutputRow) -> OutputView:
 
 
 def describe_attempt(row: AttemptRow, log_output_id: int | None = None) -> AttemptView:
+    """A try, with the words of its failure if it has one."""
     seconds = row.result.seconds.model_dump() if row.result else {}
     return AttemptView(
         id=row.id,

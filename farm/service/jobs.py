@@ -16,7 +16,7 @@ def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
     """Accept a job; raises `BadInput` where its scene is not here."""
     job_id = new_id()
     with farm.store.write() as connection:
-        if scenes.manifest_of(connection, spec.scene_id) is None:
+        if not scenes.is_known(connection, spec.scene_id):
             raise BadInput("The farm does not have this scene.", "Send the scene first, then submit the job.")
         jobs.add(connection, job_id, who, spec, farm.now())
         return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from farm import __version__
-from farm.domain.errors import TesseraError
 from farm.domain.job import Principal
-from farm.domain.states import JobState
+from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.views import FarmView, WorkerView
 from farm.service.context import Farm
 from farm.service.describe import describe_attempt
@@ -24,7 +23,7 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
             a.id: a for a in work.attempts_by_id(connection, [r.attempt_id for r in rows if r.attempt_id])
         }
         beat = head.last_beat(connection)
-        active = jobs.in_states(connection, [JobState.WAITING, JobState.INSPECTING, JobState.RENDERING])
+        active = jobs.ids_in_states(connection, [state for state in JobState if state not in JOB_ENDED])
     alive = beat is not None and farm.now() - beat < DISPATCHER_AWAY_SECONDS
     views = []
     for row in rows:
@@ -42,15 +41,7 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
         version=__version__,
         workers=tuple(views),
         rendering=len(busy),
-        waiting=sum(job.id not in busy for job in active),
+        waiting=len(set(active) - busy),
         dispatcher="alive" if alive else "away",
-        storage=_storage(farm),
+        storage="ok" if farm.health.storage_answers() else "away",
     )
-
-
-def _storage(farm: Farm) -> str:
-    try:
-        farm.storage.ping()
-    except TesseraError:
-        return "away"
-    return "ok"

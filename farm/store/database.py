@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from farm.domain.errors import StorageFull, TesseraError, Unavailable
 from farm.store.schema import metadata
@@ -37,13 +37,19 @@ class Database:
             self._engine = create_engine(parsed, pool_pre_ping=not self.sqlite)
             if self.sqlite:
                 _tune_sqlite(self._engine)
+            # SQLite's readers see one moment by themselves; PostgreSQL's see a new one with each query.
+            one_moment = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
+            self._reading = self._engine.execution_options(**one_moment)
             with self.write() as connection:
                 metadata.create_all(connection)
+                for table in metadata.sorted_tables:
+                    for index in table.indexes:  # also on tables of an older version
+                        index.create(connection, checkfirst=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view; nothing is written."""
-        with self._errors(), self._engine.connect() as connection, connection.begin():
+        """A view of one moment; nothing is written."""
+        with self._errors(), self._reading.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -64,6 +70,8 @@ class Database:
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except IntegrityError:
+            raise  # the database is well; what was to be written is a fault of ours
         except DBAPIError as error:
             raise self._told(error) from error
         except (SQLAlchemyError, OSError) as error:

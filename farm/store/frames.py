@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, func, select, update
@@ -58,17 +58,30 @@ def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) 
     return [_frame(row) for row in connection.execute(query.order_by(frames.c.frame))]
 
 
-def counts(connection: Connection, job_ids: Iterable[str]) -> dict[str, dict[TaskState, int]]:
-    """Opened frames of each job by state."""
-    wanted = list(job_ids)
-    found: dict[str, dict[TaskState, int]] = {job_id: {} for job_id in wanted}
+def first_failed(connection: Connection, job_id: str) -> FrameRow | None:
+    """The failed frame with the lowest number."""
+    query = select(frames).where(frames.c.job_id == job_id, frames.c.state == TaskState.FAILED.value)
+    row = connection.execute(query.order_by(frames.c.frame).limit(1)).first()
+    return None if row is None else _frame(row)
+
+
+def counts(connection: Connection, opened: Mapping[str, int]) -> dict[str, dict[TaskState, int]]:
+    """Opened frames by job and state; ``opened`` says how many each job has.
+
+    Those that are done are most of a long job, and are not counted: they are what the others leave.
+    """
+    found: dict[str, dict[TaskState, int]] = {job_id: {} for job_id in opened}
+    others = [state.value for state in TaskState if state is not TaskState.DONE]
     query = (
         select(frames.c.job_id, frames.c.state, func.count())
-        .where(frames.c.job_id.in_(wanted))
+        .where(frames.c.job_id.in_(list(opened)), frames.c.state.in_(others))
         .group_by(frames.c.job_id, frames.c.state)
     )
     for job_id, state, count in connection.execute(query):
         found[job_id][TaskState(state)] = count
+    for job_id, by_state in found.items():
+        if done := opened[job_id] - sum(by_state.values()):
+            by_state[TaskState.DONE] = done
     return found
 
 

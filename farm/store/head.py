@@ -6,8 +6,9 @@ stopped, replaced and woken up finds a higher number and can write nothing.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
+from farm.store.database import insert_once
 from farm.store.schema import head
 
 _ROW = 1
@@ -19,11 +20,9 @@ class Fenced(RuntimeError):
 
 def take(connection: Connection, now: float) -> int:
     """Become the head; returns the epoch to check from now on."""
-    row = connection.execute(select(head.c.epoch).where(head.c.id == _ROW).with_for_update()).first()
-    if row is None:
-        connection.execute(insert(head).values(id=_ROW, epoch=1, beat=now))
-        return 1
-    epoch = int(row.epoch) + 1
+    insert_once(connection, head, id=_ROW, epoch=0, beat=now)
+    held = connection.execute(select(head.c.epoch).where(head.c.id == _ROW).with_for_update()).scalar_one()
+    epoch = int(held) + 1
     connection.execute(update(head).where(head.c.id == _ROW).values(epoch=epoch, beat=now))
     return epoch
 

@@ -56,6 +56,9 @@ def add(connection: Connection, job_id: str, who: Principal, spec: JobSpec, now:
 
 
 def get(connection: Connection, job_id: str) -> JobRow | None:
+    """The job of this id; None where there is none, whatever people typed."""
+    if "\0" in job_id:  # PostgreSQL would not even compare it
+        return None
     row = connection.execute(select(jobs).where(jobs.c.id == job_id)).first()
     return None if row is None else _job(row)
 

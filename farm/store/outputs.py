@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import batched
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from farm.domain.scene import Blob
 from farm.domain.task import TaskKey
 from farm.domain.work import RenderClass, Role, StoredFile
-from farm.store.schema import outputs
+from farm.store.schema import jobs, outputs
+
+_CHUNK = 500  # SQLite caps the variables of a statement
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRow:
+    """A committed file. `tile` is given for what belongs to a piece, `render_class` for what was rendered."""
+
     id: int
     job_id: str
     frame: int | None
@@ -55,31 +60,24 @@ def get(connection: Connection, output_id: int) -> OutputRow | None:
 
 def of_frames(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, list[OutputRow]]:
     """Files of frames, in the order of their commit; those of tiles too."""
-    wanted = set(numbers)
-    found: dict[int, list[OutputRow]] = {number: [] for number in wanted}
-    if not wanted:
-        return found
-    query = select(outputs).where(
-        outputs.c.job_id == job_id, outputs.c.frame >= min(wanted), outputs.c.frame <= max(wanted)
-    )
-    for row in map(_output, connection.execute(query.order_by(outputs.c.id))):
-        if row.frame in wanted:
-            found[row.frame].append(row)
+    found: dict[int, list[OutputRow]] = {number: [] for number in numbers}
+    for some in batched(found, _CHUNK, strict=False):
+        query = select(outputs).where(outputs.c.job_id == job_id, outputs.c.frame.in_(some))
+        for row in map(_output, connection.execute(query.order_by(outputs.c.id))):
+            if row.frame is not None:
+                found[row.frame].append(row)
     return found
 
 
 def latest_previews(connection: Connection, job_ids: Iterable[str]) -> dict[str, int]:
-    """Id of the newest preview of a whole frame, by job."""
-    query = (
-        select(outputs.c.job_id, func.max(outputs.c.id))
-        .where(
-            outputs.c.job_id.in_(list(job_ids)),
-            outputs.c.role == Role.PREVIEW.value,
-            outputs.c.tile.is_(None),
-        )
-        .group_by(outputs.c.job_id)
+    """Id of the newest preview of a whole frame, by job. One step in an index for each job."""
+    newest = (
+        select(func.max(outputs.c.id))
+        .where(outputs.c.job_id == jobs.c.id, outputs.c.role == Role.PREVIEW.value, outputs.c.tile.is_(None))
+        .scalar_subquery()
     )
-    return {str(row[0]): int(row[1]) for row in connection.execute(query)}
+    query = select(jobs.c.id, newest).where(jobs.c.id.in_(list(job_ids)))
+    return {str(job_id): int(preview) for job_id, preview in connection.execute(query) if preview is not None}
 
 
 def logs(connection: Connection, attempt_ids: Iterable[str]) -> dict[str, int]:

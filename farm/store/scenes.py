@@ -36,6 +36,11 @@ def add_scene(connection: Connection, manifest: SceneManifest, now: float) -> st
     return scene_id
 
 
+def is_known(connection: Connection, scene_id: str) -> bool:
+    """Whether a scene is registered; its manifest, which may be large, is not read."""
+    return connection.execute(select(scenes.c.id).where(scenes.c.id == scene_id)).first() is not None
+
+
 def manifest_of(connection: Connection, scene_id: str) -> SceneManifest | None:
     """The files of a scene; None where it is not known."""
     text = connection.execute(select(scenes.c.manifest).where(scenes.c.id == scene_id)).scalar_one_or_none()

@@ -6,9 +6,35 @@ the job's plan, not in a table, so a job of a million frames starts with one row
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
 
 metadata = MetaData()
+
+
+class Words(TypeDecorator[str]):
+    """Text by people and scenes. PostgreSQL takes no NUL, and no scene may stop the head with one."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
+        del dialect
+        return None if value is None else value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
 
 #: SQLite numbers rows by itself only for INTEGER keys.
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")
@@ -42,7 +68,7 @@ jobs = Table(
     metadata,
     Column("id", String(40), primary_key=True),
     Column("owner", String(40), ForeignKey("users.id"), nullable=False),
-    Column("name", Text, nullable=False),
+    Column("name", Words, nullable=False),
     Column("scene_id", String(64), ForeignKey("scenes.id"), nullable=False),
     Column("settings", Text, nullable=False),
     Column("state", String(20), nullable=False),
@@ -52,8 +78,8 @@ jobs = Table(
     Column("report", Text),
     Column("plan", Text),
     Column("opened", Integer, nullable=False, default=0),  # frames of the plan that have rows
-    Column("error", Text, nullable=False, default=""),
-    Column("cure", Text, nullable=False, default=""),
+    Column("error", Words, nullable=False, default=""),
+    Column("cure", Words, nullable=False, default=""),
     Index("jobs_by_state", "state"),
     Index("jobs_by_age", "created", "id"),
 )
@@ -69,7 +95,7 @@ frames = Table(
     Column("seconds", Float),
     Column("started", Float),
     Column("ended", Float),
-    Column("error", Text, nullable=False, default=""),
+    Column("error", Words, nullable=False, default=""),
     Index("frames_by_state", "job_id", "state"),
 )
 
@@ -84,6 +110,7 @@ tasks = Table(
     Column("failures", Integer, nullable=False, default=0),
     Column("losses", Integer, nullable=False, default=0),
     Index("tasks_by_job", "job_id", "state"),
+    Index("tasks_by_frame", "job_id", "frame"),
 )
 
 attempts = Table(
@@ -112,13 +139,14 @@ outputs = Table(
     Column("tile", Integer),
     Column("attempt_id", String(40), nullable=False),
     Column("role", String(20), nullable=False),
-    Column("name", Text, nullable=False),
+    Column("name", Words, nullable=False),
     Column("key", Text, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("sha256", String(64), nullable=False),
     Column("media_type", Text, nullable=False),
     Column("render_class", Text),
     Index("outputs_by_frame", "job_id", "frame"),
+    Index("outputs_by_role", "job_id", "role", "tile", "id"),  # the newest preview, without looking for it
     Index("outputs_by_attempt", "attempt_id"),
 )
 
@@ -131,6 +159,7 @@ events = Table(
     Column("kind", String(40), nullable=False),
     Column("data", Text, nullable=False),
     Index("events_by_job", "job_id", "sequence"),
+    Index("events_by_kind", "kind", "time"),
     # Numbers of deleted rows are never given again: clients resume by number.
     sqlite_autoincrement=True,
 )

@@ -16,6 +16,8 @@ from farm.store.schema import attempts, tasks
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
+    """A task that was opened."""
+
     key: TaskKey
     state: TaskState
     failures: int
@@ -58,8 +60,8 @@ def change_task(connection: Connection, key: TaskKey, **values: object) -> None:
 
 def open_tasks(connection: Connection, job_id: str) -> list[TaskRow]:
     """Tasks that have not ended."""
-    ended = [state.value for state in TASK_ENDED]
-    query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.state.not_in(ended))
+    states = [state.value for state in TaskState if state not in TASK_ENDED]
+    query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.state.in_(states))
     return [_task(row) for row in connection.execute(query)]
 
 

@@ -12,6 +12,8 @@ from farm.store.schema import workers
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
+    """A worker that the head has met; `since` is when its state last changed."""
+
     info: WorkerInfo
     state: str  # idle, busy
     attempt_id: str | None

@@ -10,19 +10,20 @@ from collections.abc import Awaitable, Callable
 
 from farm.cluster import Slot, WorkerGone
 from farm.domain.task import TaskKind
-from farm.domain.work import Cause, Failure, Order, Report, Result, Role, Seconds, WorkerInfo
+from farm.domain.work import Cause, Failure, Order, RenderClass, Report, Result, Role, Seconds, WorkerInfo
 from tests.unit.dispatch.play import AVX2, report, stored, worker
 
 type Script = Callable[[Order], Awaitable[Result | Failure]]
 
 
-async def obedient(order: Order) -> Result | Failure:
+async def obedient(order: Order, render_class: RenderClass = AVX2) -> Result | Failure:
     """Everything succeeds at once."""
     await asyncio.sleep(0)
     if order.kind is TaskKind.INSPECT:
-        return Result(report=report(), render_class=AVX2)
+        return Result(report=report(), render_class=render_class)
     role = Role.PIECE if order.kind is TaskKind.TILE else Role.OUTPUT
-    return Result(files=(stored(role, order.task),), seconds=Seconds(total=1.0), render_class=AVX2)
+    files = (stored(role, order.task),)
+    return Result(files=files, seconds=Seconds(total=1.0), render_class=render_class)
 
 
 class ScriptedWorker:
@@ -105,6 +106,7 @@ class ScriptedCluster:
     def __init__(self, places: int = 1, script: Script = obedient) -> None:
         self.places = places
         self.script = script
+        self.render_class = AVX2  # of workers from now on
         self.workers: dict[str, ScriptedWorker] = {}
 
     async def slots(self) -> list[Slot]:
@@ -113,5 +115,6 @@ class ScriptedCluster:
     async def worker(self, slot: Slot) -> ScriptedWorker:
         found = self.workers.get(slot.worker_id)
         if found is None or found.dead:
-            found = self.workers[slot.worker_id] = ScriptedWorker(worker(slot.worker_id), self.script)
+            info = worker(slot.worker_id, render_class=self.render_class)
+            found = self.workers[slot.worker_id] = ScriptedWorker(info, self.script)
         return found

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from farm.cluster import WorkerGone
+from farm.dispatch import events as told
+from farm.dispatch.fleet import Told
+from farm.dispatch.instructions import CancelAttempt, Instruction, SendOrder
+from farm.dispatch.journal import Journal
 from farm.dispatch.loop import Dispatcher
+from farm.dispatch.recovery import load_state
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.scene import Finding, Weight
 from farm.domain.states import JOB_ENDED, JobState, TaskState
@@ -22,9 +31,9 @@ from farm.settings import Settings
 from farm.storage import MemoryStorage
 from farm.store import Database, head, scenes
 from farm.store import jobs as job_rows
-from tests.fakes.cluster import ScriptedCluster, obedient
+from tests.fakes.cluster import ScriptedCluster, ScriptedWorker, obedient
 from tests.postgres import postgres
-from tests.unit.dispatch.play import MANIFEST, report
+from tests.unit.dispatch.play import AVX2, MANIFEST, SSE, Play, report, worker
 
 __all__ = ["postgres"]
 
@@ -190,3 +199,121 @@ async def test_a_frame_that_always_fails_is_explained_and_the_rest_is_done(farm:
     failed = attempts.listed(farm, LOCAL_OWNER, job_id, failed=True)
     assert {attempt.log_tail for attempt in failed} == {"boom"}
     assert {attempt.words for attempt in failed} == {"frame 2"}
+
+
+async def test_a_frame_whose_render_class_is_gone_begins_anew_and_is_one_result(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farm.dispatch.core.CLASS_PATIENCE", 0.3)
+    cluster = ScriptedCluster(1)
+
+    async def dies(order: Order) -> Result | Failure:
+        if order.task.endswith("tile-1"):  # its machine comes back with another processor
+            cluster.render_class = SSE
+            cluster.script = partial(obedient, render_class=SSE)
+            await cluster.workers["w1"].kill()
+        return await obedient(order)
+
+    cluster.script = dies
+    job_id = submit(farm, frames="7", tiles="2x1")
+    async with dispatching(farm, cluster):
+        job = await until_ended(farm, job_id)
+    assert job.state is JobState.DONE
+    frame = frames.get(farm, LOCAL_OWNER, job_id, 7)
+    assert (frame.seconds, frame.error, len(frame.outputs)) == (3.0, "", 1)
+    tries = attempts.listed(farm, LOCAL_OWNER, job_id, failed=False)
+    assert sorted(attempt.state for attempt in tries if attempt.task.endswith("tile-0")) == [
+        "done",
+        "dropped",
+    ]
+    whys = [event.data.get("why") for event in events.after(farm, LOCAL_OWNER, 0, job_id)]
+    assert [why for why in whys if why] == [
+        f"No worker is left with {AVX2}, so this frame is rendered again on another."
+    ]
+
+
+async def test_a_dispatcher_that_dies_while_a_frame_waits_for_its_class_goes_on_with_it(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between dropping its pieces and starting again there is a moment at which all of it only waits."""
+    monkeypatch.setattr("farm.dispatch.core.CLASS_PATIENCE", 0.0)
+    play = Play()
+    play.join(worker("w1"))
+    job_id = submit(farm, frames="7", tiles="2x1")
+    records: list[Instruction] = []
+    apply = play.apply
+    monkeypatch.setattr(play, "apply", lambda out: (records.extend(out), apply(out)))
+    play.submit(job_id, frames="7", tiles="2x1")
+    for _ in range(3):
+        play.succeed(play.orders()[0])  # the inspection and both tiles: the finish is on its way
+    play.lose("w1")
+    other = worker("w2", render_class=SSE.model_copy(update={"blender": "5.3.0 def"}))
+    records += (out := play.core.handle(told.WorkerJoined(other), play.now))
+    for job in play.core.state.jobs.values():
+        play.core._move_stranded(job, play.now)
+    records += play.core._drain()
+    assert out
+    with farm.store.write() as connection:
+        journal = Journal(connection, 5.0)
+        for record in records:
+            if not isinstance(record, SendOrder | CancelAttempt):
+                journal.write(record)
+        state = load_state(connection)
+    assert state.attempts == {}
+    [again] = state.jobs.values()
+    assert again.frames[7].pieces == {}
+    assert again.frames[7].render_class is None
+    assert {str(key): task.state for key, task in again.tasks.items()} == dict.fromkeys(
+        (f"{job_id}/7/tile-0", f"{job_id}/7/tile-1", f"{job_id}/7/finish"), TaskState.WAITING
+    )
+    async with dispatching(farm, ScriptedCluster(1)):
+        job_view = await until_ended(farm, job_id)
+    assert job_view.state is JobState.DONE
+
+
+async def test_an_order_that_arrives_though_its_answer_is_lost_costs_one_try_at_most(farm: Farm) -> None:
+    class Deaf(ScriptedWorker):
+        async def start(self, order: Order) -> None:
+            await super().start(order)
+            if order.kind is TaskKind.FRAME:
+                raise WorkerGone("the connection broke")
+
+    async def slow(order: Order) -> Result | Failure:
+        await asyncio.sleep(0 if order.kind is TaskKind.INSPECT else 60)
+        return await obedient(order)
+
+    cluster = ScriptedCluster(1)
+    cluster.workers["w1"] = Deaf(worker("w1"), slow)
+    job_id = submit(farm, frames="1-3")
+    async with dispatching(farm, cluster):
+        job = await until_ended(farm, job_id)
+    assert job.state is JobState.DONE
+    assert len(attempts.listed(farm, LOCAL_OWNER, job_id, failed=True)) == 1
+
+
+async def test_workers_get_work_while_storage_is_too_slow_to_delete_anything(farm: Farm) -> None:
+    let_go = threading.Event()
+
+    class Stuck(MemoryStorage):
+        def delete(self, keys: Iterable[str]) -> None:
+            let_go.wait(20)
+            super().delete(keys)
+
+    job_id = submit(farm, frames="1-3", tiles="2x1")
+    try:
+        async with dispatching(replace(farm, storage=Stuck()), ScriptedCluster(1)):
+            job = await until_ended(farm, job_id)
+            assert not let_go.is_set()
+    finally:
+        let_go.set()
+    assert job.state is JobState.DONE
+
+
+async def test_a_head_that_was_replaced_acknowledges_nothing_to_its_workers(farm: Farm) -> None:
+    dispatcher = Dispatcher(farm.store, farm.storage, ScriptedCluster(1), clock=lambda: 1.0)
+    dispatcher._turn([])
+    with farm.store.write() as connection:
+        head.take(connection, 1.0)
+    of_the_new_head = told.Failed("a-of-the-new-head", Failure(cause=Cause.CRASH, what="It crashed."))
+    with pytest.raises(head.Fenced):
+        dispatcher._turn([Told([of_the_new_head])])

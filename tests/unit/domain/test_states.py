@@ -43,7 +43,12 @@ def test_every_state_is_reached_from_waiting(
 def test_nothing_leads_out_of_an_end_and_out_of_all_else_something_does(
     table: Mapping[Any, Any], states: Any, events: Any, ended: frozenset[Any]
 ) -> None:
-    assert {state for state, _ in table} == set(states) - ended
+    assert {state for state, event in table if event is not TaskEvent.ANEW} == set(states) - ended
+
+
+def test_only_a_frame_that_begins_anew_takes_a_result_back() -> None:
+    anew = {state: after for (state, event), after in TASK.items() if event is TaskEvent.ANEW}
+    assert anew == {TaskState.RUNNING: TaskState.WAITING, TaskState.DONE: TaskState.WAITING}
 
 
 @each_table

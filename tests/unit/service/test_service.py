@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from farm.domain.work import Progress, Role, StoredFile
 from farm.planning import plan_job
 from farm.service import attempts, blobs, events, frames, jobs, outputs, scenes, status
 from farm.service.context import Farm
+from farm.service.health import HOLDS_SECONDS, Health
 from farm.settings import Settings
 from farm.storage import MemoryStorage
 from farm.store import Database, head, work, workers
@@ -175,3 +177,44 @@ def test_the_pulse_counts_workers_only_while_a_dispatcher_beats(farm: Farm, job_
         head.beat(connection, farm.now() - 60)
     pulse = status.pulse(farm, LOCAL_OWNER)
     assert (pulse.dispatcher, pulse.workers[0].state) == ("away", "lost")
+
+
+def test_storage_is_asked_once_however_many_pages_ask_and_again_after_a_while() -> None:
+    now, asked = 0.0, 0
+
+    class Counting(MemoryStorage):
+        def ping(self) -> None:
+            nonlocal asked
+            asked += 1
+            super().ping()
+
+    storage = Counting()
+    health = Health(storage, lambda: now)
+    assert [health.storage_answers() for _ in range(5)] == [True] * 5
+    storage.away = True
+    assert health.storage_answers()
+    now += HOLDS_SECONDS
+    assert not health.storage_answers()
+    assert not health.storage_answers()
+    assert asked == 2
+
+
+def test_pages_do_not_wait_for_storage_that_is_being_asked() -> None:
+    now = 0.0
+    asked, answer = threading.Event(), threading.Event()
+
+    class Slow(MemoryStorage):
+        def ping(self) -> None:
+            if now:
+                asked.set()
+                answer.wait(10)
+
+    health = Health(Slow(), lambda: now)
+    assert health.storage_answers()
+    now = 100.0
+    asking = threading.Thread(target=health.storage_answers)
+    asking.start()
+    assert asked.wait(10)
+    assert health.storage_answers()  # the last that was known, at once
+    answer.set()
+    asking.join()

@@ -4,12 +4,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from sqlalchemy import inspect
+from sqlalchemy.exc import IntegrityError
 
 from farm.domain.errors import Unavailable
 from farm.domain.events import EventKind
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.scene import Blob, SceneManifest
-from farm.domain.states import JobState, TaskState
+from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Role
 from farm.store import Database, events, frames, head, jobs, outputs, scenes, work, workers
@@ -139,7 +141,7 @@ def test_frames_are_counted_by_state(store: Database, job: str) -> None:
         for number in (1, 2, 3):
             frames.open_frame(c, job, number)
         frames.change(c, job, 2, state=TaskState.DONE.value, seconds=1.5)
-        assert frames.counts(c, [job, "other"]) == {
+        assert frames.counts(c, {job: 3, "other": 0}) == {
             job: {TaskState.WAITING: 2, TaskState.DONE: 1},
             "other": {},
         }
@@ -191,3 +193,61 @@ def test_a_database_server_that_is_away_is_one_sentence_without_its_password() -
         Database("postgresql://me:secret@127.0.0.1:1/farm")
     assert "does not answer" in caught.value.what
     assert "secret" not in caught.value.what
+
+
+def test_what_only_mattered_while_it_happened_is_forgotten(store: Database, job: str) -> None:
+    with store.write() as c:
+        for kind in EventKind:
+            events.append(c, 1.0, kind, job, {})
+        events.forget_passing(c, before=2.0)
+        left = {event.kind for event in events.after(c, 0, None, 100)}
+    assert set(EventKind) - left == {"attempt.progress", "tile.state", "worker.state"}
+
+
+def test_a_reader_sees_one_moment_however_many_questions_it_asks(store: Database, job: str) -> None:
+    with store.read() as reading:
+        before = jobs.get(reading, job)
+        with store.write() as c:
+            jobs.change(c, job, state=JobState.DONE.value)
+        assert jobs.get(reading, job) == before
+    with store.read() as reading:
+        assert jobs.listed(reading, 1)[0].state is JobState.DONE
+
+
+def test_words_with_a_nul_are_stored_all_the_same(store: Database, job: str) -> None:
+    with store.write() as c:
+        jobs.change(c, job, error="a\0b", cure="\0")
+        row = jobs.get(c, job)
+        assert jobs.get(c, "j\0") is None
+    assert row is not None
+    assert (row.error, row.cure) == ("a\ufffdb", "\ufffd")
+
+
+def test_what_breaks_a_rule_of_the_tables_is_not_taken_for_a_database_that_is_away(store: Database) -> None:
+    with pytest.raises(IntegrityError), store.write() as c:
+        work.start_attempt(c, "a1", TILE, "w1", 1.0)
+
+
+def test_a_database_of_an_older_version_gets_the_indexes_that_are_new(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'farm.sqlite3'}"
+    old = Database(url)
+    with old.write() as c:
+        c.exec_driver_sql("DROP INDEX events_by_kind")
+    old.close()
+    new = Database(url)
+    with new.read() as c:
+        assert "events_by_kind" in {index["name"] for index in inspect(c).get_indexes("events")}
+    new.close()
+
+
+def test_results_of_a_frame_that_begins_anew_count_no_more(store: Database, job: str) -> None:
+    other = TaskKey(job, TaskKind.TILE, 8, 0)
+    with store.write() as c:
+        for number, key in enumerate((TILE, other)):
+            work.open_task(c, key)
+            work.start_attempt(c, f"a{number}", key, "w1", 5.0)
+            work.change_attempt(c, f"a{number}", state=AttemptState.DONE.value)
+        work.start_attempt(c, "a2", TILE, "w1", 5.0)
+        work.drop_results(c, job, 7)
+        states = {row.id: row.state for row in work.attempts_of_job(c, job)}
+    assert states == {"a0": AttemptState.DROPPED, "a1": AttemptState.DONE, "a2": AttemptState.RUNNING}
