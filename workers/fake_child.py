@@ -2,8 +2,10 @@
 
 ``Modules(render="workers.fake_child", imaging="workers.fake_child")`` puts it in the place of both
 programs. The scene file's text says how it behaves: lines ``REQUEST = BEHAVIOUR``, where REQUEST is
-the lower-case name of a request (``open``, ``renderframe`` …) and BEHAVIOUR one of `_BEHAVIOURS`;
-everything else goes well. Where ``CUDA_VISIBLE_DEVICES`` is set, it has an OptiX GPU.
+the lower-case name of a request (``open``, ``renderframe`` …) and BEHAVIOUR one of
+`workers.fake_faults.FAULTS`, or something odd about its answer that the functions here name; with
+``-once`` behind it, the first time only. Everything else goes well. Where ``CUDA_VISIBLE_DEVICES`` is
+set, it has an OptiX GPU.
 Standard library only.
 """
 
@@ -11,19 +13,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import struct
-import subprocess
 import sys
-import time
-import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from workers.child import Handler, Link, Refusal, attach, serve
+from workers.fake_faults import FAULTS
+from workers.fake_pictures import JPEG, exr, png
 from workers.protocol import (
-    MAX_LINE,
     Count,
     Done,
     FinishFrame,
@@ -41,47 +38,6 @@ WIDTH, HEIGHT = 64, 36  # pixels of a frame at 100 percent
 
 _behaviours: dict[str, str] = {}
 _scene: list[Path] = []
-
-
-def png(width: int, height: int) -> bytes:
-    """A black greyscale PNG."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = zlib.compress(bytes((1 + width) * height))
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-
-
-def exr(width: int, height: int) -> bytes:
-    """A black one-channel, uncompressed, 32-bit OpenEXR."""
-
-    def attribute(name: str, kind: str, data: bytes) -> bytes:
-        return name.encode() + b"\0" + kind.encode() + b"\0" + struct.pack("<i", len(data)) + data
-
-    box = struct.pack("<iiii", 0, 0, width - 1, height - 1)
-    header = struct.pack("<ii", 20000630, 2) + b"".join(
-        (
-            attribute("channels", "chlist", b"Z\0" + struct.pack("<iiii", 2, 0, 1, 1) + b"\0"),
-            attribute("compression", "compression", b"\0"),
-            attribute("dataWindow", "box2i", box),
-            attribute("displayWindow", "box2i", box),
-            attribute("lineOrder", "lineOrder", b"\0"),
-            attribute("pixelAspectRatio", "float", struct.pack("<f", 1.0)),
-            attribute("screenWindowCenter", "v2f", struct.pack("<ff", 0.0, 0.0)),
-            attribute("screenWindowWidth", "float", struct.pack("<f", 1.0)),
-        )
-    )
-    header += b"\0"
-    line = 8 + 4 * width
-    start = len(header) + 8 * height
-    table = b"".join(struct.pack("<Q", start + y * line) for y in range(height))
-    lines = b"".join(struct.pack("<ii", y, 4 * width) + bytes(4 * width) for y in range(height))
-    return header + table + lines
-
-
-JPEG = b"\xff\xd8\xff\xe0" + bytes(32) + b"\xff\xd9"
 
 
 def open_scene(request: Open, link: Link) -> Done:
@@ -240,125 +196,11 @@ def _behave(request: str, link: Link) -> str:
             return ""
         mark.touch()
         behaviour = once
-    act = _BEHAVIOURS.get(behaviour.split(" ")[0])
+    act = FAULTS.get(behaviour.split(" ")[0])
     if act is not None:
         act(link, behaviour)
     return behaviour
 
-
-def _say(line: str) -> None:
-    """Write to the log, as Blender does."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
-
-
-def _crash(link: Link, behaviour: str) -> None:
-    del behaviour
-    _say("Error: something in this scene is too much")
-    link.send(Count("rendering", 1, 4))
-    os.abort()
-
-
-def _kill_itself(link: Link, behaviour: str) -> None:
-    del link, behaviour
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _exit(link: Link, behaviour: str) -> None:
-    del link, behaviour
-    os._exit(7)
-
-
-def _out_of_memory(link: Link, behaviour: str) -> None:
-    del link, behaviour
-    _say("Malloc returns null: len=68719476736 in image, total 12")
-    os.abort()
-
-
-def _hang(link: Link, behaviour: str) -> None:
-    """Stop every thread, beats included, but leave a grandchild to clean up."""
-    del link, behaviour
-    subprocess.Popen(["sleep", "1000"], start_new_session=True)
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def _stuck(link: Link, behaviour: str) -> None:
-    """Beat for ever, and do nothing."""
-    link.send(Count("rendering", 1, 4))
-    del behaviour
-    time.sleep(1000)
-
-
-def _slow(link: Link, behaviour: str) -> None:
-    """``slow N``: N samples, a tenth of a second each."""
-    total = int(behaviour.split(" ")[1])
-    for sample in range(1, total + 1):
-        link.send(Count("rendering", sample, total, "ViewLayer"))
-        time.sleep(0.1)
-
-
-def _garbage(link: Link, behaviour: str) -> None:
-    del behaviour
-    link._sink.write(b"Fra:1 Mem:12.0M (Peak 14.0M)\n")
-    link._sink.flush()
-    time.sleep(1000)
-
-
-def _long_line(link: Link, behaviour: str) -> None:
-    del behaviour
-    link._sink.write(b"x" * (3 * MAX_LINE))
-    link._sink.flush()
-    time.sleep(1000)
-
-
-def _deep(link: Link, behaviour: str) -> None:
-    del behaviour
-    link._sink.write(b'{"kind":' + b"[" * 1_000_000 + b"\n")
-    link._sink.flush()
-    time.sleep(1000)
-
-
-def _flood(link: Link, behaviour: str) -> None:
-    del behaviour
-    for sample in range(20_000):
-        link.send(Count("rendering", sample, 20_000, "L" * 200))
-
-
-def _chatter(link: Link, behaviour: str) -> None:
-    """Print far more than a log holds."""
-    del link, behaviour
-    for number in range(100_000):
-        _say(f"{number:08d} " + "-" * 90)
-
-
-def _two_answers(link: Link, behaviour: str) -> None:
-    del behaviour
-    link.send(Done())
-    link.send(Done())
-
-
-def _fail(link: Link, behaviour: str) -> None:
-    """``fail CAUSE``."""
-    del link
-    raise Refusal(behaviour.split(" ")[1], "The scene has no\x1b[31m camera.\ud800", "Add one.")
-
-
-_BEHAVIOURS: dict[str, Callable[[Link, str], None]] = {
-    "crash": _crash,
-    "kill": _kill_itself,
-    "exit": _exit,
-    "out-of-memory": _out_of_memory,
-    "hang": _hang,
-    "stuck": _stuck,
-    "slow": _slow,
-    "garbage": _garbage,
-    "long-line": _long_line,
-    "deep": _deep,
-    "flood": _flood,
-    "chatter": _chatter,
-    "two-answers": _two_answers,
-    "fail": _fail,
-}
 
 _HANDLERS: dict[type[Any], Handler] = {
     Open: open_scene,

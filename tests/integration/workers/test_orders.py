@@ -11,7 +11,7 @@ import pytest
 from farm.storage import MemoryStorage
 from tests.integration.workers.conftest import TILED, Bench
 from tests.processes import family
-from workers import fake_child
+from workers import fake_pictures
 
 CLASS = {"blender": "5.2.3 fake", "device": "CPU", "kernel": "avx2"}
 
@@ -57,8 +57,8 @@ async def test_names_that_are_no_text_are_made_text(bench: Bench) -> None:
 async def test_a_frame_is_stored_with_hash_preview_and_render_class(bench: Bench) -> None:
     result = await bench.result("job/3/whole", bench.scene())
     assert stored(bench.storage, result) == {
-        "shot_0003.png": ("output", "image/png", len(fake_child.png(64, 36))),
-        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_child.JPEG)),
+        "shot_0003.png": ("output", "image/png", len(fake_pictures.png(64, 36))),
+        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_pictures.JPEG)),
     }
     assert result["render_class"] == CLASS
     assert result["device_name"] == "Fake"
@@ -83,7 +83,7 @@ async def test_the_passes_are_kept_on_request(bench: Bench) -> None:
     assert stored(bench.storage, result)["exr/0003.exr"] == (
         "exr",
         "image/x-exr",
-        len(fake_child.exr(64, 36)),
+        len(fake_pictures.exr(64, 36)),
     )
 
 
@@ -95,8 +95,8 @@ async def test_files_that_the_child_did_not_name_stay_behind(bench: Bench) -> No
 async def test_a_tile_has_its_pixels_and_its_overlap(bench: Bench) -> None:
     result = await bench.result("job/1/tile-3", bench.scene(), plan=TILED)
     assert stored(bench.storage, result) == {
-        "_farm/piece.exr": ("piece", "image/x-exr", len(fake_child.exr(36, 22))),
-        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_child.JPEG)),
+        "_farm/piece.exr": ("piece", "image/x-exr", len(fake_pictures.exr(36, 22))),
+        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_pictures.JPEG)),
     }
     assert result["render_class"] == CLASS
 
@@ -106,9 +106,9 @@ async def test_a_finish_merges_the_pieces_and_saves_what_the_artist_asked_for(be
     pieces = await bench.pieces(scene)
     result = await bench.result("job/1/finish", scene, plan=TILED, pieces=pieces, keep_exr=True)
     assert stored(bench.storage, result) == {
-        "shot_0001.png": ("output", "image/png", len(fake_child.png(64, 36))),
-        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_child.JPEG)),
-        "exr/0001.exr": ("exr", "image/x-exr", len(fake_child.exr(64, 36))),
+        "shot_0001.png": ("output", "image/png", len(fake_pictures.png(64, 36))),
+        "_farm/preview.jpg": ("preview", "image/jpeg", len(fake_pictures.JPEG)),
+        "exr/0001.exr": ("exr", "image/x-exr", len(fake_pictures.exr(64, 36))),
     }
     assert result["render_class"] == CLASS
 

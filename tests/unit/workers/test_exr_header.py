@@ -7,7 +7,7 @@ import numpy as np
 import OpenEXR
 import pytest
 
-from workers import fake_child
+from workers import fake_pictures
 from workers.exr_header import NotExr, read_parts
 
 
@@ -99,7 +99,7 @@ def test_a_table_longer_than_any_picture_s_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_died_leaves_zeros_in_the_table(tmp_path: Path) -> None:
-    data = bytearray(fake_child.exr(4, 4))
+    data = bytearray(fake_pictures.exr(4, 4))
     table = len(data) - 4 * (8 + 16) - 8 * 4
     data[table + 8 : table + 16] = bytes(8)
     path = tmp_path / "a.exr"
@@ -110,7 +110,7 @@ def test_a_writer_that_died_leaves_zeros_in_the_table(tmp_path: Path) -> None:
 
 def test_bytes_that_are_something_else_are_found_out(tmp_path: Path) -> None:
     path = tmp_path / "a.exr"
-    path.write_bytes(fake_child.png(3, 3))
+    path.write_bytes(fake_pictures.png(3, 3))
     with pytest.raises(NotExr, match="not an OpenEXR"):
         read_parts(path)
 

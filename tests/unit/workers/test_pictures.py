@@ -6,14 +6,14 @@ import pytest
 
 from farm.domain.tiles import Size
 from farm.domain.work import Cause
-from workers import fake_child
+from workers import fake_pictures
 from workers.failures import AttemptFailed
 from workers.pictures import check_exr, check_picture, media_type
 
 WHOLE = {
-    "a.png": fake_child.png(3, 2),
-    "a.jpg": fake_child.JPEG,
-    "a.exr": fake_child.exr(3, 2),
+    "a.png": fake_pictures.png(3, 2),
+    "a.jpg": fake_pictures.JPEG,
+    "a.exr": fake_pictures.exr(3, 2),
     "a.tif": b"x",
 }
 
