@@ -55,6 +55,7 @@ if [ -z "${UV_PYTHON:-}" ] && ! "$uv" python find --no-python-downloads "$wanted
     done
 fi
 
+[ -d .venv ] || echo "Fetching the libraries into .venv, Blender among them: more than half a gigabyte …"
 "$uv" sync --locked --quiet || fail \
     "The environment could not be made (Python $wanted and the libraries of uv.lock)." \
     "The lines above say why. Where Python $wanted cannot be fetched: pyenv install $wanted"
