@@ -81,7 +81,9 @@ def render_class(device: str, ready: Ready) -> RenderClass:
     kernel = ready.kernel
     if device != CPU:
         name = device_name(device, ready)
-        kernel = next((kind for gpu, kind in _architectures().items() if gpu in name), name)
+        known = architectures()
+        # Cycles may add something to the driver's name. “A10” is in “A100” too: the longest is meant.
+        kernel = known[max(fitting, key=len)] if (fitting := [gpu for gpu in known if gpu in name]) else name
     return RenderClass(blender=f"{ready.version} {ready.build}".strip(), device=device, kernel=kernel)
 
 
@@ -111,6 +113,9 @@ def _listed(kinds: set[str]) -> str:
 
 
 @functools.cache
-def _architectures() -> dict[str, str]:
-    """Architecture of each GPU by name; a worker's GPUs do not change while it lives."""
+def architectures() -> dict[str, str]:
+    """Architecture of each GPU by name; a worker's GPUs do not change while it lives.
+
+    The first call asks the driver, which can take seconds.
+    """
     return {gpu.name: gpu.architecture for gpu in telemetry.gpus() if gpu.architecture}

@@ -31,7 +31,7 @@ class ProtocolFault(Exception):
 
 @dataclass(frozen=True)
 class Open:
-    """Load a .blend with scripts off. Answer: Done with ``load_seconds``. Once per process."""
+    """Load a .blend with scripts off. Answer: Done with ``seconds``. Once per process."""
 
     path: str
 

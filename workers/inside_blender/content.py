@@ -38,6 +38,14 @@ def file_outputs(scene: Any) -> list[Any]:
     return [node for node in nodes(tree) if node.bl_idname == "CompositorNodeOutputFile"]
 
 
+def unwritable(scene: Any) -> str:
+    """What the scene's output is where no frame can be written as it, in words; empty where one can."""
+    chosen = scene.render.image_settings.file_format
+    if not chosen:
+        return "a format that this Blender no longer has"
+    return f"a movie ({chosen})" if scene.render.is_movie_format else ""
+
+
 def renders_3d(scene: Any) -> bool:
     """Whether a render engine, and so a camera, is needed: not for strips or a picture made of nodes."""
     if uses_sequencer(scene):

@@ -142,10 +142,9 @@ def _scripts() -> list[Finding]:
 
 
 def _output(scene: Any) -> list[Finding]:
-    known = scene.render.image_settings.file_format
-    if known and not scene.render.is_movie_format:
+    asked = content.unwritable(scene)
+    if not asked:
         return []
-    asked = f"a movie ({known})" if known else "a format that this Blender no longer has"
     return [finding("png-instead", "note", f"The output is {asked}: frames are written as PNG.")]
 
 

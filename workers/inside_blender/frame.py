@@ -11,7 +11,7 @@ from workers.inside_blender import content, devices, look, paths, picture
 from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.session import Session
-from workers.protocol import Count, Done, RenderFrame
+from workers.protocol import Count, Done, FinishFrame, RenderFrame
 
 
 def render_frame(session: Session, request: RenderFrame) -> Done:
@@ -21,7 +21,9 @@ def render_frame(session: Session, request: RenderFrame) -> Done:
         return save_frame(session, changes, scene, request, device_name)
 
 
-def save_frame(session: Session, changes: Changes, scene: Any, request: Any, device_name: str) -> Done:
+def save_frame(
+    session: Session, changes: Changes, scene: Any, request: RenderFrame | FinishFrame, device_name: str
+) -> Done:
     """Render ``scene``, set up by `look.apply`, into ``request.out_dir``; for a frame and a finish alike."""
     notes = _output_settings(changes, scene)
     paths.map_outputs(changes, scene, request.out_dir)
@@ -35,7 +37,7 @@ def save_frame(session: Session, changes: Changes, scene: Any, request: Any, dev
     started = time.monotonic()
     session.send(Count("saving"))
     picture.save_preview(scene, request.preview)
-    if getattr(request, "exr", None):
+    if isinstance(request, RenderFrame) and request.exr:
         picture.save_passes(scene, request.exr)
     seconds: dict[str, float] = dict(watch.seconds)
     seconds["save"] += time.monotonic() - started

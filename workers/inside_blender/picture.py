@@ -37,15 +37,13 @@ def render(scene: Any, doing: str) -> None:
 
 def still_format(changes: Changes, scene: Any) -> str | None:
     """Fall back to PNG where the scene's format cannot hold a frame; returns the note about it."""
-    settings = scene.render.image_settings
-    was = settings.file_format
-    if was and not scene.render.is_movie_format:
+    asked = content.unwritable(scene)
+    if not asked:
         return None
-    changes.lend_format(settings)
+    settings = changes.lend_format(scene.render.image_settings)
     compat.set_format(settings, "PNG")
     settings.color_depth = "8"
     settings.color_mode = "RGBA" if scene.render.film_transparent else "RGB"
-    asked = f"a movie ({was})" if was else "a format that this Blender no longer has"
     return f"The scene's output is {asked}: its frames are written as PNG."
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from farm.domain.job import Device
 from farm.domain.work import Cause, RenderClass
+from workers import devices
 from workers.devices import order_device, render_class, worker_device
 from workers.failures import AttemptFailed
 from workers.protocol import Ready
@@ -46,3 +47,16 @@ def test_the_render_class_is_build_device_and_kernel() -> None:
     there = ready("OPTIX", "CPU")
     assert render_class("CPU", there) == RenderClass(blender="5.2.3 abc", device="CPU", kernel="avx2")
     assert render_class("OPTIX", there) == RenderClass(blender="5.2.3 abc", device="OPTIX", kernel="a OPTIX")
+
+
+def test_the_kernel_of_a_gpu_is_its_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"NVIDIA A10": "sm_86", "NVIDIA A100-SXM4-40GB": "sm_80"}
+    monkeypatch.setattr(devices, "architectures", lambda: known)
+    for name, kernel in (
+        ("NVIDIA A10", "sm_86"),
+        ("NVIDIA A100-SXM4-40GB", "sm_80"),
+        ("NVIDIA A100-SXM4-40GB (Display)", "sm_80"),
+        ("NVIDIA H200", "NVIDIA H200"),
+    ):
+        there = Ready("blender", devices=[{"type": "OPTIX", "name": name}])
+        assert render_class("OPTIX", there).kernel == kernel
