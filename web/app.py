@@ -15,6 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from web import problems
 from web.api import blobs, events, farm, frames, jobs, outputs, scenes
 from web.guard import Guard
+from web.head import Head
 from web.limit import Limit
 from web.live import Live
 from web.pages import docs_page, farm_page, job_page, jobs_page
@@ -86,6 +87,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     app.mount("/static", StaticFiles(directory=_STATIC))
     problems.install(app)
     app.add_middleware(Limit)
+    app.add_middleware(Head)
     app.add_middleware(Guard, hosts=[host])
     return app
 

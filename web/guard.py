@@ -95,4 +95,9 @@ def _foreign(headers: Headers, host: str) -> bool:
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != host.lower()
+    except ValueError:  # no address at all
+        return True

@@ -59,8 +59,8 @@ class OpenFarm:
     def output(self, who: Principal, output_id: int) -> OutputView:
         return outputs.get(self._farm, who, output_id)
 
-    def stream_output(self, who: Principal, output_id: int) -> Iterator[bytes]:
-        return outputs.stream(self._farm, who, output_id)
+    def stream_output(self, who: Principal, output_id: int, start: int = 0) -> Iterator[bytes]:
+        return outputs.stream(self._farm, who, output_id, start)
 
     def events_after(self, who: Principal, sequence: int, job_id: str | None, limit: int) -> list[EventView]:
         return events.after(self._farm, who, sequence, job_id, limit)

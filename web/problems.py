@@ -23,6 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 _HTTP = {
     405: "{method} is not possible at {path}.",
     413: "The request is larger than this call takes.",
+    416: "The file ends before the part that was asked for.",
 }
 _LISTED = 3  # faults of one request that are told; the rest is counted
 

@@ -1,7 +1,7 @@
 """The seam: what the dispatcher needs of a cluster.
 
-`farm.cluster.rays.RayCluster` is the real one, `farm.cluster.local.LocalCluster` keeps its workers
-in this process; both pass the same contract tests.
+`farm.cluster.rays.RayCluster` is the real one; the tests' fake keeps its workers in their process.
+Both pass the same contract tests.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class WorkerHandle(Protocol):
 
 
 class Cluster(Protocol):
+    """The machines that work for this farm, now."""
+
     async def slots(self) -> list[Slot]:
         """Where workers should be, on the nodes that live now. Raises OSError where the cluster is away."""
         ...

@@ -40,7 +40,7 @@ class JobPlanned:
 
 @dataclass(frozen=True, slots=True)
 class FrameOpened:
-    """The next frame of the plan gets rows: its own, and one for each of ``tasks``."""
+    """The next frame of the plan gets its row."""
 
     job_id: str
     frame: int

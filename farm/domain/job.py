@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from enum import StrEnum
 
@@ -65,11 +66,17 @@ class RenderSettings(Value):
 
 
 class JobSpec(Value):
-    """What a client posts."""
+    """What a client posts. The name is one line: control characters in it become spaces."""
 
     name: str = Field(min_length=1, max_length=200)
     scene_id: str = Field(pattern=SHA256_PATTERN)
     settings: RenderSettings = RenderSettings()
+
+    @field_validator("name", mode="before")
+    @classmethod
+    def _one_line(cls, name: object) -> object:
+        """File names may hold line breaks and worse; lists, terminals and PostgreSQL may not."""
+        return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", name).strip() if isinstance(name, str) else name
 
 
 class Principal(Value):

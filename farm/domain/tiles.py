@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from farm.domain.errors import BadInput, UsageError
 
+#: Each tile is a task, a file and a row; far more workers than this are not set to one picture.
+MOST_TILES = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -110,10 +113,15 @@ class TileGrid:
         return f"{self.columns}x{self.rows}"
 
     def check(self, frame: Size) -> None:
-        """Raise `BadInput` where a cell would have no pixel."""
+        """Raise `BadInput` where a cell would have no pixel, or where there are too many."""
         if self.columns > frame.width or self.rows > frame.height:
             raise BadInput(
                 f"A tile grid of {self} is finer than the picture ({frame}).",
+                "Choose fewer tiles, or --tiles auto.",
+            )
+        if len(self) > MOST_TILES:
+            raise BadInput(
+                f"A tile grid of {self} is {len(self):,} tiles; a frame is cut into {MOST_TILES:,} at most.",
                 "Choose fewer tiles, or --tiles auto.",
             )
 

@@ -19,10 +19,10 @@ def get(farm: Farm, who: Principal, output_id: int) -> OutputView:
     return describe_output(_row(farm, output_id))
 
 
-def stream(farm: Farm, who: Principal, output_id: int) -> Iterator[bytes]:
-    """Its bytes, in chunks; raises `NotFound`."""
+def stream(farm: Farm, who: Principal, output_id: int, start: int = 0) -> Iterator[bytes]:
+    """Its bytes from ``start`` on, in chunks; raises `NotFound`."""
     del who
-    return farm.storage.stream(_row(farm, output_id).file.key)
+    return farm.storage.stream(_row(farm, output_id).file.key, start)
 
 
 def _row(farm: Farm, output_id: int) -> OutputRow:

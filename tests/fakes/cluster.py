@@ -1,6 +1,6 @@
 """The fake of the cluster seam: workers in this process that obey a script instead of Blender.
 
-It passes the contract in `tests/integration/cluster/test_contract.py`, as the real one does.
+It passes the contract in `tests/e2e/test_cluster_contract.py`, as the real one does.
 """
 
 from __future__ import annotations

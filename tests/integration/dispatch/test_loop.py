@@ -122,7 +122,6 @@ async def test_a_worker_that_dies_is_replaced_and_its_frame_is_rendered_again(fa
     async def dies_once(order: Order) -> Result | Failure:
         if order.kind is TaskKind.FRAME:
             cluster.script = obedient
-            cluster.workers["w1"].script = obedient
             await cluster.workers["w1"].kill()
         return await obedient(order)
 

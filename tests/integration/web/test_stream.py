@@ -103,3 +103,14 @@ def test_an_upload_reaches_the_farm_piece_by_piece(url: str, farm: FakeFarm) -> 
     assert farm.blobs[name] == content
     assert len(farm.chunks) >= 3
     assert max(farm.chunks) < 2 << 20
+
+
+def test_head_leaves_the_connection_good_for_the_next_request(url: str, farm: FakeFarm) -> None:
+    output = farm.store("a.png", bytes(3_000_000), "image/png")
+    with httpx.Client(base_url=url, timeout=10) as client:
+        for _ in range(3):
+            answer = client.head(f"/api/outputs/{output.id}")
+            assert (answer.status_code, answer.headers["content-length"]) == (200, "3000000")
+            assert client.head("/api/events/stream").headers["content-type"].startswith("text/event-stream")
+        part = client.get(f"/api/outputs/{output.id}", headers={"Range": "bytes=2999990-"})
+        assert (part.status_code, part.content) == (206, bytes(10))

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from farm.domain.errors import UsageError
 from farm.domain.frames import FrameRange
-from farm.domain.job import RenderSettings
+from farm.domain.job import JobSpec, RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.task import TaskKind
@@ -105,3 +105,10 @@ def test_render_classes_that_differ_in_anything_are_different() -> None:
     for field in ("blender", "device", "kernel"):
         assert CLASS.model_copy(update={field: "other"}) != CLASS
     assert str(CLASS) == "Blender 5.2.3 e13b728c6880, CPU avx2"
+
+
+def test_a_jobs_name_is_one_line_whatever_the_file_was_called() -> None:
+    spec = JobSpec(name="a\nb\0c\x1b[31m ", scene_id="0" * 64)
+    assert spec.name == "a b c [31m"
+    with pytest.raises(ValidationError):
+        JobSpec(name="\n", scene_id="0" * 64)

@@ -186,3 +186,9 @@ def test_a_grid_as_fine_as_the_picture_is_fine() -> None:
     TileGrid(4, 3).check(Size(4, 3))
 
     assert {tile.core.size for tile in TileGrid(4, 3).tiles(Size(4, 3))} == {Size(1, 1)}
+
+
+def test_a_grid_of_more_tiles_than_any_farm_could_use_is_refused() -> None:
+    TileGrid(64, 64).check(Size(1920, 1080))
+    with pytest.raises(BadInput, match="2,073,600 tiles; a frame is cut into 4,096 at most"):
+        TileGrid(1920, 1080).check(Size(1920, 1080))

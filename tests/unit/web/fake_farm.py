@@ -157,8 +157,8 @@ class FakeFarm:
             raise NotFound(f"There is no output {output_id}.", "Look at the job for its outputs.")
         return self.stored[output_id][0]
 
-    def stream_output(self, who: Principal, output_id: int) -> Iterator[bytes]:
-        content = self.stored[output_id][1]
+    def stream_output(self, who: Principal, output_id: int, start: int = 0) -> Iterator[bytes]:
+        content = self.stored[output_id][1][start:]
         if self.storage_trouble is not None:
             raise self.storage_trouble
         for start in range(0, len(content), 1 << 16):

@@ -171,6 +171,82 @@ def test_storage_that_is_away_is_a_503_before_any_byte(client: TestClient, farm:
     assert answer.headers["retry-after"] == "2"
 
 
+@pytest.mark.parametrize(
+    ("asked", "part", "told"),
+    [
+        ("bytes=0-0", slice(0, 1), "bytes 0-0/200000"),
+        ("bytes=65530-65540", slice(65530, 65541), "bytes 65530-65540/200000"),
+        ("bytes=199999-", slice(199999, None), "bytes 199999-199999/200000"),
+        ("bytes=100000-999999999", slice(100000, None), "bytes 100000-199999/200000"),
+        ("bytes=-5", slice(-5, None), "bytes 199995-199999/200000"),
+        ("bytes=-999999999", slice(0, None), "bytes 0-199999/200000"),
+    ],
+)
+def test_a_part_of_an_output_can_be_asked_for(
+    client: TestClient, farm: FakeFarm, asked: str, part: slice, told: str
+) -> None:
+    content = bytes(index % 251 for index in range(200_000))
+    output = farm.store("a.png", content, "image/png")
+    answer = client.get(f"/api/outputs/{output.id}", headers={"Range": asked})
+    assert (answer.status_code, answer.headers["content-range"]) == (206, told)
+    assert answer.content == content[part]
+    assert answer.headers["content-length"] == str(len(content[part]))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Range": "bytes=5-1"},
+        {"Range": "bytes=-"},
+        {"Range": "bytes=0-1,3-4"},
+        {"Range": "frames=1-2"},
+        {"Range": "bytes=0-1", "If-Range": '"another"'},
+    ],
+)
+def test_a_range_that_is_none_or_of_another_file_gives_the_whole(
+    client: TestClient, farm: FakeFarm, headers: dict[str, str]
+) -> None:
+    output = farm.store("a.png", b"0123456789", "image/png")
+    answer = client.get(f"/api/outputs/{output.id}", headers=headers)
+    assert (answer.status_code, answer.content) == (200, b"0123456789")
+
+
+@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
+def test_a_part_past_the_end_is_refused_with_the_size(client: TestClient, farm: FakeFarm, asked: str) -> None:
+    output = farm.store("a.png", b"0123456789", "image/png")
+    answer = client.get(f"/api/outputs/{output.id}", headers={"Range": asked})
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */10")
+    assert answer.json()["detail"] == "The file ends before the part that was asked for."
+
+
+def test_an_empty_output_is_empty_and_has_no_parts(client: TestClient, farm: FakeFarm) -> None:
+    output = farm.store("a.txt", b"", "text/plain")
+    assert client.get(f"/api/outputs/{output.id}").content == b""
+    assert client.get(f"/api/outputs/{output.id}", headers={"Range": "bytes=0-"}).status_code == 416
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/farm", "/healthz", "/api/jobs", "/api/outputs/{}", "/static/base.css"]
+)
+def test_head_says_what_get_would_and_sends_nothing(client: TestClient, farm: FakeFarm, path: str) -> None:
+    path = path.format(farm.store("a.png", bytes(200_000), "image/png").id)
+    full, head = client.get(path), client.head(path)
+    assert head.content == b""
+    assert head.status_code == full.status_code == 200
+    assert head.headers["content-length"] == full.headers["content-length"]
+    assert head.headers["content-type"] == full.headers["content-type"]
+
+
+def test_head_of_a_stream_that_never_ends_ends(client: TestClient) -> None:
+    answer = client.head("/api/events/stream")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_head_of_what_is_not_there_is_a_404(client: TestClient) -> None:
+    assert client.head("/api/jobs/none").status_code == 404
+
+
 # --- problems ---
 
 

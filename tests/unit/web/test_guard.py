@@ -56,6 +56,7 @@ def test_the_host_of_the_settings_is_answered(farm: FakeFarm) -> None:
         {"Origin": "http://localhost:8000"},
         {"Origin": "null"},
         {"Origin": ""},
+        {"Origin": "http://["},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],

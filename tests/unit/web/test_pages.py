@@ -341,3 +341,12 @@ def test_everything_the_pages_load_is_served_by_us(client: TestClient, farm: Fak
         if path.endswith(".js"):
             found |= {f"/static/js/{name}" for name in re.findall(r'from "\./([^"]+)"', answer.text)}
     assert {"/static/js/morph.js", "/static/js/frames.js", "/static/job.css"} <= checked
+
+
+def test_a_frame_that_begins_anew_says_why_beside_its_tiles(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm)
+    why = "No worker is left with that class."
+    farm.frame_state("a", 2, TaskState.WAITING, error=why)
+    assert why in text(client.get("/jobs/a/frames/2").text)
+    farm.frame_state("a", 2, TaskState.RUNNING, error="")
+    assert why not in text(client.get("/jobs/a/frames/2").text)
