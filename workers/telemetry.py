@@ -13,6 +13,7 @@ import psutil
 
 _QUERY = "index,uuid,name,compute_cap,driver_version,memory.total,memory.used,utilization.gpu,temperature.gpu"
 _MIB = 1024 * 1024
+_CGROUP = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60  # cgroup v1 writes a number near 2^63 where there is no limit
 
 
@@ -48,7 +49,7 @@ def host() -> Host:
     return Host(
         threads=os.process_cpu_count() or 1,
         memory=min(found.total, limit),
-        memory_free=min(found.available, limit),
+        memory_free=min(found.available, max(0, limit - _cgroup_used())),
         load=os.getloadavg()[0],
     )
 
@@ -124,9 +125,23 @@ def _number(text: str) -> int | None:
 
 def _cgroup_limit() -> int:
     """Memory that the container allows, in bytes."""
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
-            return min(int(Path(name).read_text()), _UNLIMITED)
+            return min(int((_CGROUP / name).read_text()), _UNLIMITED)
         except (OSError, ValueError):
             continue
     return _UNLIMITED
+
+
+def _cgroup_used() -> int:
+    """Memory that the container holds, in bytes, without the files that it merely remembers."""
+    for used, stat, cached in (
+        ("memory.current", "memory.stat", "inactive_file"),
+        ("memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+    ):
+        try:
+            fields = dict(line.split() for line in (_CGROUP / stat).read_text().splitlines())
+            return max(0, int((_CGROUP / used).read_text()) - int(fields.get(cached, 0)))
+        except (OSError, ValueError):
+            continue
+    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,17 @@ def test_no_beat_follows_the_end() -> None:
     served(b"", done)
 
     assert threading.active_count() == before
+
+
+def test_a_parent_that_closed_its_end_is_noticed_behind_what_is_unread() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as source:
+        link = Link(source, io.BytesIO())
+        os.write(write, b"unread")
+        assert link.hung_up is False
+        os.close(write)
+        assert link.hung_up is True
+    assert Link(io.BytesIO(), io.BytesIO()).hung_up is False
 
 
 def test_the_memory_of_this_process_is_read_from_the_kernel() -> None:
