@@ -124,7 +124,7 @@ def _usage(error: TyperException) -> UsageError:
 
 
 def main() -> None:
-    """Entry point of the `farm` command."""
+    """Run the command that was typed, and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an odd terminal must not break a message

@@ -26,6 +26,7 @@ from farm.settings import Settings
 
 _START = 180.0  # seconds until a start counts as failed
 _STOP = 15.0  # seconds until a stop turns to SIGKILL
+_TOLD = 5.0  # seconds until a supervisor that was just launched has told of itself
 _TICK = 0.05
 
 Step = Callable[[str], None]
@@ -64,7 +65,8 @@ def start(
     """Start a farm in ``settings.home``, or give the one that lives there.
 
     With `wait`, it comes back once every part is ready; `on_step` is told of each in a sentence.
-    Raises `TesseraError` with what went wrong and its cure; then nothing of it is left running.
+    Raises `TesseraError` with what went wrong and its cure; then nothing of it is left running, nor
+    after a KeyboardInterrupt.
     """
     if sys.platform != "linux":
         raise TesseraError(
@@ -84,8 +86,14 @@ def start(
             check_storage(settings)
             check_ray(settings)
             _wait_until_gone(home, _STOP)
-            _launch(settings, home)
-        return _await(home, wait, tell)
+        try:
+            if found is None:
+                _launch(settings, home)
+            return _await(home, wait, tell)
+        except KeyboardInterrupt:
+            if found is None:
+                _undo(home)
+            raise
 
 
 def stop(home: Path) -> bool:
@@ -128,6 +136,14 @@ def _launch(settings: Settings, home: Home) -> None:
             start_new_session=True,
             check=False,  # whether it lives is read from the state file
         )
+
+
+def _undo(home: Home) -> None:
+    """End a farm whose start was interrupted, maybe before its supervisor could say that it is there."""
+    deadline = time.monotonic() + _TOLD
+    while read(home.state) is None and time.monotonic() < deadline:
+        time.sleep(_TICK)
+    stop(home.root)
 
 
 def _await(home: Home, wait: bool, tell: Step) -> RunningFarm:

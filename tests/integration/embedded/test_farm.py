@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -272,3 +273,25 @@ def test_a_full_disk_is_refused_with_a_cure(tmp_path: Path) -> None:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
     assert "FARM_HOME" in told.value.cure
+
+
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_a_start_that_is_interrupted_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+    starting = subprocess.Popen(
+        [sys.executable, "-P", "-m", "farm.cli", "up"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "FARM_HOME": str(tmp_path)},
+        start_new_session=True,
+    )
+    assert starting.stdout is not None
+    assert starting.stdout.readline() == "Starting the farm …\n"
+    time.sleep(seconds)
+    os.killpg(starting.pid, signal.SIGINT)
+    out, err = starting.communicate(timeout=60)
+
+    assert (starting.returncode, err) == (130, "Interrupted.\n")
+    assert "Its page" not in out
+    assert stack.running(tmp_path) is None
+    until(lambda: nothing_left(tmp_path), 15)
