@@ -181,13 +181,25 @@ class Play:
                     self.commits[instruction.key] += 1
                 if instruction.failure:
                     self.failures.append(instruction)
-            case do.SendOrder(_, order):
+            case do.SendOrder(worker_id, order):
+                self._check_order(order, self.core.state.workers[worker_id].info)
                 self.sent[order.attempt_id] = order
             case do.CancelAttempt(_, attempt_id):
                 self.cancelled.append(attempt_id)
                 self.sent.pop(attempt_id, None)
             case do.PiecesDropped(_, frame):
                 self.dropped.append(frame)
+
+    def _check_order(self, order: Order, info: WorkerInfo) -> None:
+        """Pieces of a frame come from one class, and a finish has them all."""
+        assert {piece.render_class for piece in order.pieces} <= {order.render_class}
+        if order.kind is TaskKind.FINISH:
+            assert order.plan is not None
+            assert order.render_class is not None
+            assert [piece.tile for piece in order.pieces] == list(range(order.plan.tiles_per_frame))
+            assert order.render_class.blender == info.render_class.blender
+        elif order.kind is TaskKind.TILE and info.device == "CPU":
+            assert order.render_class == info.render_class
 
     def check(self) -> None:
         """What must hold after every step."""
