@@ -78,9 +78,10 @@ class Core:
             case told.WorkerLost(worker_id):
                 self._worker_lost(worker_id, now)
             case told.FleetMet():
-                here = self.state.workers
-                for gone in {a.worker_id for a in self.state.attempts.values() if a.worker_id not in here}:
-                    self._worker_lost(gone, now)
+                gone = [a for a in self.state.attempts.values() if a.worker_id not in self.state.workers]
+                for left in gone:
+                    why = f"{left.worker_id} did not come back when the farm was started again."
+                    self._failed(left.id, lost(why), now, blamed=False)
             case told.OrderLost(attempt_id):
                 # Not idle: what that worker does is unknown until the fleet has met it again.
                 self._failed(attempt_id, lost("The order did not reach its worker."), now, free=False)
@@ -119,7 +120,8 @@ class Core:
         self.state.workers[worker_id] = worker
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id and attempt.id not in event.attempts:
-                self._failed(attempt.id, lost(f"{worker_id} knows nothing of it any more."), now)
+                why = f"{worker_id} knows nothing of it any more."
+                self._failed(attempt.id, lost(why), now, blamed=False)
         for attempt_id in event.attempts:
             worker.attempt = attempt_id
             if known := self.state.attempts.get(attempt_id):
@@ -310,7 +312,10 @@ class Core:
         self._out.append(do.JobPlanned(job.id, job.plan))
         self._change_job(job, JobEvent.PLANNED)
 
-    def _failed(self, attempt_id: str, failure: Failure, now: float, *, free: bool = True) -> None:
+    def _failed(
+        self, attempt_id: str, failure: Failure, now: float, *, free: bool = True, blamed: bool = True
+    ) -> None:
+        """A try came to nothing. ``free``: its worker is idle; ``blamed``: the task may be what did it."""
         attempt = self.state.attempts.pop(attempt_id, None)
         if attempt is None:
             self._free_by_attempt(attempt_id)
@@ -318,7 +323,8 @@ class Core:
         job = self.state.jobs[attempt.key.job_id]
         task = job.tasks[attempt.key]
         foreign = failure.cause is Cause.WRONG_CLASS and self._found_foreign(job, attempt)
-        verdict = Verdict(retry=True, counts=False) if foreign else judge(task, failure.cause)
+        blamed = blamed and not foreign
+        verdict = judge(task, failure.cause) if blamed else Verdict(retry=True, counts=False)
         state = AttemptState.LOST if failure.cause is Cause.LOST else AttemptState.FAILED
         self._out.append(
             do.AttemptEnded(
@@ -333,7 +339,7 @@ class Core:
         elif verdict.counts:
             task.failures += 1
             task.failed_on.add(attempt.worker_id)
-        elif not foreign:
+        elif blamed:
             task.losses += 1
         if verdict.retry:
             task.not_before = now + verdict.delay

@@ -43,18 +43,24 @@ class OrderLost:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
+    """A running attempt counted on."""
+
     attempt_id: str
     progress: Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
+    """An attempt brought a result."""
+
     attempt_id: str
     result: Result
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """An attempt came to nothing, for a reason that its worker tells."""
+
     attempt_id: str
     failure: Failure
 

@@ -20,6 +20,8 @@ from farm.domain.work import Failure, Order, Progress, RenderClass, Result, Work
 
 @dataclass(frozen=True, slots=True)
 class JobChanged:
+    """A job is in another state; `error` and `cure` say why it failed."""
+
     job_id: str
     state: JobState
     error: str = ""
@@ -28,12 +30,16 @@ class JobChanged:
 
 @dataclass(frozen=True, slots=True)
 class JobInspected:
+    """What Blender said about the job's scene."""
+
     job_id: str
     report: SceneReport
 
 
 @dataclass(frozen=True, slots=True)
 class JobPlanned:
+    """How the job is cut."""
+
     job_id: str
     plan: Plan
 
@@ -79,11 +85,15 @@ class FrameAnew:
 
 @dataclass(frozen=True, slots=True)
 class TaskOpened:
+    """A task gets its row, waiting."""
+
     key: TaskKey
 
 
 @dataclass(frozen=True, slots=True)
 class TaskChanged:
+    """A task is in another state."""
+
     key: TaskKey
     state: TaskState
     failures: int
@@ -92,6 +102,8 @@ class TaskChanged:
 
 @dataclass(frozen=True, slots=True)
 class AttemptStarted:
+    """A worker is given a task."""
+
     attempt_id: str
     key: TaskKey
     worker_id: str
@@ -99,6 +111,8 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class AttemptProgressed:
+    """What a running attempt counted."""
+
     attempt_id: str
     key: TaskKey
     progress: Progress
@@ -156,12 +170,16 @@ type Record = (
 
 @dataclass(frozen=True, slots=True)
 class SendOrder:
+    """Give a worker its order."""
+
     worker_id: str
     order: Order
 
 
 @dataclass(frozen=True, slots=True)
 class CancelAttempt:
+    """Have a worker kill an attempt."""
+
     worker_id: str
     attempt_id: str
 

@@ -11,6 +11,7 @@ def blob(sha256: str) -> str:
 
 
 def job_prefix(job_id: str) -> str:
+    """Folder of all that a job's attempts store; ends in a slash."""
     return f"jobs/{job_id}/"
 
 

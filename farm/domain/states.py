@@ -12,6 +12,8 @@ from enum import StrEnum
 
 
 class JobState(StrEnum):
+    """Where a job is."""
+
     WAITING = "waiting"  # submitted, nothing has started
     INSPECTING = "inspecting"  # Blender reads the scene
     RENDERING = "rendering"  # planned; frames are rendered and finished
@@ -21,6 +23,8 @@ class JobState(StrEnum):
 
 
 class JobEvent(StrEnum):
+    """What moves a job."""
+
     INSPECT = "inspect"
     PLANNED = "planned"
     COMPLETED = "completed"
@@ -29,6 +33,8 @@ class JobEvent(StrEnum):
 
 
 class TaskState(StrEnum):
+    """Where a task is, and a frame."""
+
     WAITING = "waiting"  # no attempt runs
     RUNNING = "running"  # one attempt runs
     DONE = "done"  # one attempt's result is committed
@@ -37,6 +43,8 @@ class TaskState(StrEnum):
 
 
 class TaskEvent(StrEnum):
+    """What moves a task, or a frame."""
+
     START = "start"
     COMMIT = "commit"
     RETRY = "retry"
@@ -46,6 +54,8 @@ class TaskEvent(StrEnum):
 
 
 class AttemptState(StrEnum):
+    """Where a try of a task is."""
+
     RUNNING = "running"
     DONE = "done"  # its result is the task's result
     FAILED = "failed"

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 
 class TaskKind(StrEnum):
+    """What a task makes."""
+
     INSPECT = "inspect"
     FRAME = "frame"  # a whole frame, composited and saved in place
     TILE = "tile"  # a piece of a frame

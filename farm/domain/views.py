@@ -24,6 +24,8 @@ class OutputView(Value):
 
 
 class AttemptView(Value):
+    """One try of a task by one worker."""
+
     id: str
     task: str
     words: str
@@ -80,6 +82,8 @@ class FrameCounts(Value):
 
 
 class JobView(Value):
+    """A job with its frames counted."""
+
     id: str
     name: str
     owner: str
@@ -100,6 +104,8 @@ class JobView(Value):
 
 
 class WorkerView(Value):
+    """A worker and what it is at."""
+
     info: WorkerInfo
     state: str  # idle, busy, starting, lost
     attempt: AttemptView | None = None
@@ -134,4 +140,6 @@ class BlobQuery(Value):
 
 
 class SceneRef(Value):
+    """A registered scene, by its id."""
+
     scene_id: str

@@ -51,6 +51,8 @@ def forget_passing(connection: Connection, before: float) -> None:
 
 
 class IntentKind(StrEnum):
+    """What can be asked of a job."""
+
     CANCEL = "cancel"
 
 
@@ -64,6 +66,7 @@ class Intent:
 
 
 def leave_intent(connection: Connection, now: float, job_id: str, kind: IntentKind) -> None:
+    """Ask something of a job; the dispatcher takes it up."""
     connection.execute(insert(intents).values(job_id=job_id, kind=kind.value, time=now))
 
 

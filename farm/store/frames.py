@@ -29,6 +29,7 @@ class FrameRow:
 
 
 def open_frame(connection: Connection, job_id: str, frame: int) -> None:
+    """Give a frame its row, waiting; the dispatcher's alone."""
     insert_once(connection, frames, job_id=job_id, frame=frame, state=TaskState.WAITING.value)
 
 
@@ -53,6 +54,7 @@ def of_job(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[
 
 
 def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) -> list[FrameRow]:
+    """Opened frames of a job in any of ``states``, in their order."""
     wanted = [state.value for state in states]
     query = select(frames).where(frames.c.job_id == job_id, frames.c.state.in_(wanted))
     return [_frame(row) for row in connection.execute(query.order_by(frames.c.frame))]

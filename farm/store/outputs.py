@@ -54,6 +54,7 @@ def add(
 
 
 def get(connection: Connection, output_id: int) -> OutputRow | None:
+    """The file of this id; None where there is none."""
     row = connection.execute(select(outputs).where(outputs.c.id == output_id)).first()
     return None if row is None else _output(row)
 

@@ -40,6 +40,7 @@ class AttemptRow:
 
 
 def open_task(connection: Connection, key: TaskKey) -> None:
+    """Give a task its row, waiting; the dispatcher's alone."""
     insert_once(
         connection,
         tasks,
@@ -66,11 +67,13 @@ def open_tasks(connection: Connection, job_id: str) -> list[TaskRow]:
 
 
 def tasks_of_frame(connection: Connection, job_id: str, frame: int) -> list[TaskRow]:
+    """Tasks of a frame that were opened, in whatever state."""
     query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
     return [_task(row) for row in connection.execute(query)]
 
 
 def start_attempt(connection: Connection, attempt_id: str, key: TaskKey, worker_id: str, now: float) -> None:
+    """Note a try that begins; the dispatcher's alone."""
     connection.execute(
         insert(attempts).values(
             id=attempt_id,
@@ -106,6 +109,7 @@ def attempts_of_job(
 
 
 def attempts_by_id(connection: Connection, ids: Iterable[str]) -> list[AttemptRow]:
+    """Attempts of these ids, in no order."""
     query = select(attempts).where(attempts.c.id.in_(list(ids)))
     return [_attempt(row) for row in connection.execute(query)]
 

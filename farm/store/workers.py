@@ -29,6 +29,7 @@ def put(connection: Connection, info: WorkerInfo, state: str, attempt_id: str | 
 
 
 def drop(connection: Connection, worker_id: str) -> None:
+    """Forget a worker that is gone."""
     connection.execute(delete(workers).where(workers.c.id == worker_id))
 
 
@@ -38,6 +39,7 @@ def drop_all(connection: Connection) -> None:
 
 
 def listed(connection: Connection) -> list[WorkerRow]:
+    """All workers that the head has met, by id."""
     rows = connection.execute(select(workers).order_by(workers.c.id))
     return [
         WorkerRow(WorkerInfo.model_validate_json(row.info), row.state, row.attempt_id, row.since)

@@ -430,3 +430,17 @@ def test_what_is_kept_of_a_task_does_not_grow_with_its_tries(play: Play) -> None
         play.assign()
     [task] = play.core.state.jobs["j1"].tasks.values()
     assert len(task.story) <= 20
+
+
+def test_a_farm_that_is_stopped_every_evening_does_not_give_a_long_frame_up() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    planned(play, "1")
+    for _ in range(10):
+        play.core.state.workers.clear()  # the head comes back, and meets a new worker
+        play.sent.clear()
+        play.tell(told.FleetMet())
+        play.join(worker("w1"))
+        assert [order.task for order in play.orders()] == ["j1/1/whole"]
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
