@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import anyio
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
@@ -79,6 +80,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     )
     app.state.services = services
     app.state.live = live
+    app.state.uploads = anyio.CapacityLimiter(blobs.UPLOADS)
     for api in (farm, jobs, frames, outputs, scenes, blobs, events):
         app.include_router(api.router, prefix="/api")
     for page in (jobs_page, job_page, farm_page, docs_page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
+import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
@@ -19,6 +20,9 @@ router = APIRouter(prefix="/blobs", tags=["scenes"], responses=documented(422, 5
 
 #: What is handed to storage at once; small enough for many uploads, big enough to keep them quick.
 CHUNK = 1 << 20
+
+#: Uploads at once; each holds a thread for as long as its sender takes, so they have threads of their own.
+UPLOADS = 16
 
 
 @router.post("/missing", summary="Which of these blobs the farm lacks")
@@ -45,7 +49,8 @@ async def put_blob(
     """The raw bytes as the body. They are hashed on the way and refused where the hash is another one."""
     chunks = _gathered(request.stream())
     pulled = _pulled(chunks, anyio.lowlevel.current_token())
-    return await anyio.to_thread.run_sync(lambda: farm.put_blob(who, sha256, pulled))
+    uploads: anyio.CapacityLimiter = request.app.state.uploads
+    return await anyio.to_thread.run_sync(lambda: farm.put_blob(who, sha256, pulled), limiter=uploads)
 
 
 async def _gathered(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -114,3 +116,15 @@ def test_head_leaves_the_connection_good_for_the_next_request(url: str, farm: Fa
             assert client.head("/api/events/stream").headers["content-type"].startswith("text/event-stream")
         part = client.get(f"/api/outputs/{output.id}", headers={"Range": "bytes=2999990-"})
         assert (part.status_code, part.content) == (206, bytes(10))
+
+
+def test_pages_are_served_while_any_number_of_uploads_dawdle(url: str) -> None:
+    host = url.removeprefix("http://")
+    head = f"PUT /api/blobs/{'a' * 64} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\nabc"
+    name, port = host.split(":")
+    with ExitStack() as open_sockets:
+        for _ in range(60):
+            sender = open_sockets.enter_context(socket.create_connection((name, int(port))))
+            sender.sendall(head.encode())
+        for _ in range(10):
+            assert httpx.get(f"{url}/api/jobs", timeout=5).status_code == 200
