@@ -16,6 +16,7 @@ from farm.domain.errors import StorageFull, TesseraError, Unavailable
 from farm.store.schema import metadata
 
 _BEGIN = "tessera_begin"
+_CREATING = 0x7E55E7A  # key of the lock that whoever makes the tables of a farm holds
 
 
 class Database:
@@ -41,6 +42,8 @@ class Database:
             one_moment = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
             self._reading = self._engine.execution_options(**one_moment)
             with self.write() as connection:
+                if not self.sqlite:  # its CREATE TABLE IF NOT EXISTS still fails where two do it at once
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATING})")
                 metadata.create_all(connection)
                 for table in metadata.sorted_tables:
                     for index in table.indexes:  # also on tables of an older version
@@ -102,7 +105,7 @@ def _tune_sqlite(engine: Engine) -> None:
     def _connected(connection: Any, _record: Any) -> None:
         # The driver's own transaction handling cannot BEGIN IMMEDIATE; we begin ourselves.
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
+        for pragma in ("busy_timeout=15000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -10,12 +10,17 @@ from tests.postgres import postgres
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """An empty database of each kind that a farm can have."""
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a database of each kind that a farm can have is to be."""
     if request.param == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'farm.sqlite3'}")
-    else:
-        database = Database(request.getfixturevalue("postgres")())
+        return f"sqlite:///{tmp_path / 'farm.sqlite3'}"
+    return str(request.getfixturevalue("postgres")())
+
+
+@pytest.fixture
+def store(empty: str) -> Iterator[Database]:
+    """An open database of each kind."""
+    database = Database(empty)
     yield database
     database.close()
 

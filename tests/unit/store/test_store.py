@@ -251,3 +251,18 @@ def test_results_of_a_frame_that_begins_anew_count_no_more(store: Database, job:
         work.drop_results(c, job, 7)
         states = {row.id: row.state for row in work.attempts_of_job(c, job)}
     assert states == {"a0": AttemptState.DROPPED, "a1": AttemptState.DONE, "a2": AttemptState.RUNNING}
+
+
+def test_processes_that_open_a_new_farm_at_once_do_not_trip_over_each_other(empty: str) -> None:
+    def open_it() -> None:
+        start.wait(10)
+        Database(empty).close()
+        opened.append(True)
+
+    start, opened = threading.Barrier(6), []
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 6
