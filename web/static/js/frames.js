@@ -2,6 +2,7 @@
 
 const BATCH = 200; // frames of one request
 const GAP = 250; // ms between two requests
+const AWAY = 2000; // ms until a farm that did not answer is asked again
 const MERGE = 40; // frames known already that are fetched again to save a request
 
 /** The plan's frames, as the farm writes them: "1-10x2,15". Indexed without being listed. */
@@ -93,8 +94,8 @@ export class Frames extends EventTarget {
     this.#soon();
   }
 
-  #soon() {
-    if (!this.#timer && !this.#busy) this.#timer = setTimeout(() => this.#fetch(), GAP);
+  #soon(gap = GAP) {
+    if (!this.#timer && !this.#busy) this.#timer = setTimeout(() => this.#fetch(), gap);
   }
 
   /** The next run of frames in sight that are not known or stale. */
@@ -127,6 +128,7 @@ export class Frames extends EventTarget {
     }
     const [first, count] = run;
     this.#busy = true;
+    let gap = GAP;
     for (let index = first; index < first + count; index++) this.#stale.delete(index);
     try {
       const answer = await fetch(`/api/jobs/${encodeURIComponent(this.#job)}/frames?first=${first}&count=${count}`);
@@ -137,8 +139,9 @@ export class Frames extends EventTarget {
       this.dispatchEvent(new Event("change"));
     } catch {
       for (let index = first; index < first + count; index++) this.#stale.add(index);
+      gap = AWAY;
     }
     this.#busy = false;
-    this.#soon();
+    this.#soon(gap);
   }
 }
