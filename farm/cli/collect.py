@@ -25,7 +25,8 @@ class Delivered:
     kept: list[Path] = field(default_factory=list)  # other files that were in the way, left as they were
 
     def as_json(self) -> dict[str, object]:
-        return {"frame": self.frame, "seconds": self.seconds, "outputs": self.outputs}
+        seconds = None if self.seconds is None else round(self.seconds, 3)
+        return {"frame": self.frame, "seconds": seconds, "outputs": self.outputs}
 
 
 class Collector:

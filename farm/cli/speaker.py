@@ -40,9 +40,11 @@ class Speaker:
         self.err.print(Text(clean(text)), soft_wrap=True)
 
     def warn(self, findings: tuple[Finding, ...]) -> None:
-        """The first few warnings and how many more there are, on stderr."""
-        for found in findings[:_MOST_WARNINGS]:
-            self.note(f"Note: {found.what} {found.cure}")
+        """The first few warnings and how many more there are, on stderr; a cure that several share once."""
+        shown = findings[:_MOST_WARNINGS]
+        for found, following in zip(shown, (*shown[1:], None), strict=False):
+            shared = following is not None and following.cure == found.cure
+            self.note(f"Note: {found.what}" + ("" if shared else f" {found.cure}".rstrip()))
         if (more := len(findings) - _MOST_WARNINGS) > 0:
             self.note(f"Note: {more} more like these.")
 

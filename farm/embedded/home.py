@@ -72,9 +72,9 @@ class Home:
             for folder in (self.root, self.logs, self.run, self.storage):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             free = shutil.disk_usage(self.root).free
-            probe = self.run / ".writable"
-            probe.write_bytes(b"farm")
-            probe.unlink()
+            with tempfile.TemporaryFile(dir=self.run) as probe:  # each start has its own
+                probe.write(b"farm")
+                probe.flush()
         except OSError as error:
             raise self._refused(error) from error
         if free < MIN_FREE:

@@ -21,21 +21,23 @@ def clear(home: Home) -> None:
     ours beyond doubt, whoever may have got the leader's pid since.
     """
     state = read(home.state)
-    if state is None:
-        return
-    leaders = [part.pid for part in state.parts if part.pid is not None]
+    if state is not None:
+        _kill([part.pid for part in state.parts if part.pid is not None], home)
+        for socket in state.sockets:
+            Path(socket).unlink(missing_ok=True)
+    shutil.rmtree(home.sockets, ignore_errors=True)
+
+
+def _kill(leaders: list[int], home: Home) -> None:
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
         left = [pid for leader in leaders for pid in session(leader) if _is_ours(pid, home)]
         if not left:
-            break
+            return
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
-    for socket in state.sockets:
-        Path(socket).unlink(missing_ok=True)
-    shutil.rmtree(home.sockets, ignore_errors=True)
 
 
 def _is_ours(pid: int, home: Home) -> bool:

@@ -314,7 +314,8 @@ def test_warnings_about_the_scene_go_to_stderr(cli, farm, blend, renders, monkey
     assert said.json["state"] == "done"
     lines = said.err.splitlines()
     assert len(lines) == 6
-    assert lines[0].startswith("Note: The scene points at “/p/0.png”, which is not there.")
+    assert lines[0] == "Note: The scene points at “/p/0.png”, which is not there."
+    assert lines[4].endswith("which is not there. Put the file back, or remove it from the scene.")
     assert lines[-1] == "Note: 2 more like these."
 
 
