@@ -324,7 +324,9 @@ class Core:
         task = job.tasks[attempt.key]
         foreign = failure.cause is Cause.WRONG_CLASS and self._found_foreign(job, attempt)
         blamed = blamed and not foreign
-        verdict = judge(task, failure.cause) if blamed else Verdict(retry=True, counts=False)
+        verdict = Verdict(retry=True, counts=False)
+        if blamed:
+            verdict = judge(job, task, failure.cause, attempt.worker_id, self.state.workers.values())
         state = AttemptState.LOST if failure.cause is Cause.LOST else AttemptState.FAILED
         self._out.append(
             do.AttemptEnded(

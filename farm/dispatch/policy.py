@@ -32,8 +32,11 @@ class Verdict:
     delay: float = 0.0  # seconds
 
 
-def judge(task: Task, cause: Cause) -> Verdict:
-    """The ladder of causes."""
+def judge(job: Job, task: Task, cause: Cause, on: str, workers: Collection[Worker]) -> Verdict:
+    """The ladder of causes, for a try that failed on the worker ``on``."""
+    others = {other.info.worker_id for other in workers if may_take(job, task, other)} - {on}
+    if cause is Cause.NO_DEVICE and others:  # one broken GPU must not end what others can render
+        return Verdict(retry=bool(others - task.failed_on) or task.failures + 1 < MAX_FAILURES)
     if cause.stops_job:
         return Verdict(stops_job=True)
     if cause is Cause.STORAGE:

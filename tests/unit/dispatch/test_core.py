@@ -444,3 +444,25 @@ def test_a_farm_that_is_stopped_every_evening_does_not_give_a_long_frame_up() ->
         assert [order.task for order in play.orders()] == ["j1/1/whole"]
     play.finish_all()
     assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_workers_whose_gpu_is_gone_do_not_end_a_job_that_another_can_render() -> None:
+    play = Play()
+    names = [f"g{number}" for number in range(5)]
+    play.join(*(worker(name, device="OPTIX") for name in names))
+    planned(play, "1-6", device="optix")
+    while play.sent:
+        order = play.orders()[0]
+        if play.where[order.attempt_id] == "g4":
+            play.succeed(order)
+        else:
+            play.fail(order, Cause.NO_DEVICE, "Cycles finds no GPU.")
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_a_device_that_is_gone_from_the_only_worker_that_had_it_ends_the_job_at_once() -> None:
+    play = Play()
+    play.join(worker("w1"), worker("g1", device="OPTIX"))
+    planned(play, "1-6", device="optix")
+    play.fail(play.orders()[0], Cause.NO_DEVICE, "Cycles finds no GPU.")
+    assert (play.jobs["j1"].state, play.jobs["j1"].error) == (JobState.FAILED, "Cycles finds no GPU.")
