@@ -40,7 +40,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
     data = folder / "data"
     initdb = [*as_user, binaries / "initdb", "-D", data, "-U", "tessera", "-A", "trust", "--no-sync"]
     subprocess.run(initdb, check=True, capture_output=True, cwd=folder)
-    command = [*as_user, binaries / "postgres", "-D", data, "-k", folder, "-h", "", "-F"]
+    # No shared memory of the system's: a small /dev/shm, or one that Ray has filled, is no matter.
+    memory = ["-c", "dynamic_shared_memory_type=mmap"]
+    command = [*as_user, binaries / "postgres", "-D", data, "-k", folder, "-h", "", "-F", *memory]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
     keep(server.pid)

@@ -49,7 +49,10 @@ def main() -> int:
     except Fenced as error:
         log.error("another dispatcher has taken over: %s", error)
         return 3
-    except (TesseraError, OSError) as error:
+    except TesseraError as error:
+        log.error("%s %s", error.what, error.cure)
+        return 1
+    except OSError as error:
         log.error("%s", error)
         return 1
     return 0

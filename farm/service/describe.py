@@ -17,7 +17,7 @@ def found(connection: Connection, job_id: str) -> JobRow:
     """The job's row; raises `NotFound` with a cure."""
     job = jobs.get(connection, job_id)
     if job is None:
-        raise NotFound(f"There is no job {job_id} on this farm.", "farm jobs lists the jobs there are.")
+        raise NotFound(f"There is no job {job_id} on this farm.", "“farm jobs” lists the jobs there are.")
     return job
 
 

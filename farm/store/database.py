@@ -31,7 +31,8 @@ class Database:
         if parsed.get_backend_name() == "postgresql" and parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         self.sqlite = parsed.get_backend_name() == "sqlite"
-        self._where = parsed.render_as_string(hide_password=True)
+        file = parsed.database if self.sqlite else None
+        self._where = f"“{file}”" if file else parsed.render_as_string(hide_password=True)
         with self._errors():
             if self.sqlite and parsed.database:
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ class Api:
 
     def _found(self, job_id: str) -> JobView:
         if job_id not in self._farm.jobs:
-            raise NotFound(f"There is no job {job_id} on this farm.", "farm jobs lists the jobs there are.")
+            raise NotFound(f"There is no job {job_id} on this farm.", "“farm jobs” lists the jobs there are.")
         return self._farm.jobs[job_id]
 
     def _missing(self, call: Call) -> Answer:

@@ -76,7 +76,7 @@ def test_an_interrupted_watch_leaves_the_job_alone(cli, farm, job, monkeypatch):
 def test_an_unknown_job_is_1_with_a_cure(cli, farm, verb):
     said = cli(verb, "nosuch")
     assert said.code == 1
-    assert said.err == "There is no job nosuch on this farm.\nfarm jobs lists the jobs there are.\n"
+    assert said.err == "There is no job nosuch on this farm.\n“farm jobs” lists the jobs there are.\n"
 
 
 def test_jobs_is_a_table_within_80_columns_newest_first(cli, farm, blend):
