@@ -21,7 +21,6 @@ from farm.embedded.keeper import LAUNCHER
 from farm.embedded.ports import find_free
 from farm.settings import StorageSettings
 from farm.storage import S3Storage, open_storage
-from tests.processes import keep
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -54,7 +53,6 @@ def storage_server() -> Iterator[StorageSettings]:
             stderr=log,
             cwd="/",
         )
-    keep(process.pid)
     try:
         deadline = time.monotonic() + 60
         while not service.ready():

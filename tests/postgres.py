@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import keep
-
 
 def _binaries() -> Path | None:
     """The folder of initdb and postgres; Debian keeps them off the PATH."""
@@ -45,7 +43,6 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
     command = [*as_user, binaries / "postgres", "-D", data, "-k", folder, "-h", "", "-F", *memory]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-    keep(server.pid)
     try:
         ready = [binaries / "pg_isready", "-h", folder, "-U", "tessera", "-q"]
         deadline = time.monotonic() + 30

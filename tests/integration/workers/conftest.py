@@ -16,6 +16,7 @@ from farm.domain.scene import Blob, SceneManifest, SceneReport
 from farm.domain.task import TaskKey
 from farm.domain.work import Order, PieceRef
 from farm.storage import MemoryStorage
+from tests.processes import forget_others
 from workers.session import Modules
 from workers.worker import Worker
 
@@ -121,6 +122,12 @@ class Bench:
                     assert told is not None, report
                     if told["phase"] == phase and told["sample"] >= sample:
                         return
+
+
+@pytest.fixture(autouse=True)
+def own_processes() -> None:
+    """`family` speaks of what a test itself has started."""
+    forget_others()
 
 
 @pytest.fixture
