@@ -20,6 +20,7 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
     cycles, render = scene.cycles, scene.render
     grease = [thing.name for thing in scene.objects if thing.type in ("GREASEPENCIL", "GPENCIL")]
     volumes = list(_volumes(scene))
+    random = list(_random(scene))
     denoises = bool(denoise.layers(scene))
     catchers = [layer.name for layer in denoise.layers(scene) if layer.cycles.use_pass_shadow_catcher]
     reasons = (
@@ -30,6 +31,12 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
         ("path-guiding", cycles.use_guiding, "Path guiding learns from the pixels that it renders."),
         ("time-limit", cycles.time_limit > 0, "A time limit gives pieces more samples than a whole frame."),
         ("volumes", volumes, f"Volumes are sampled by what is near in the picture: {names(volumes)}."),
+        (
+            "random-texture",
+            random,
+            "A texture of the type Noise is drawn anew at each look, so that no two renders agree: "
+            f"{names(random)}.",
+        ),
         ("multi-view", render.use_multiview, "The scene renders several views."),
         ("border", render.use_border, "The scene has a render border of its own."),
         (
@@ -90,6 +97,15 @@ def _volumes(scene: Any) -> Iterator[str]:
         for slot in thing.material_slots:
             if slot.material and _has_volume(slot.material):
                 yield slot.material.name
+
+
+def _random(scene: Any) -> Iterator[str]:
+    """Objects whose shape is random: measured on a Displace modifier, three renders gave three pictures."""
+    for thing in scene.objects:
+        for modifier in thing.modifiers:
+            texture = getattr(modifier, "texture", None)
+            if modifier.show_render and texture is not None and texture.type == "NOISE":
+                yield thing.name
 
 
 def _has_volume(owner: Any) -> bool:

@@ -94,6 +94,9 @@ BLOCKED = {
     "multi-view": "scene.render.use_multiview = True",
     "border": "scene.render.use_border = True",
     "grease-pencil": "bpy.ops.object.grease_pencil_add(type='MONKEY')",
+    "random-texture": "bpy.ops.mesh.primitive_plane_add();"
+    "m = bpy.context.object.modifiers.new('Displace', 'DISPLACE');"
+    "m.texture = bpy.data.textures.new('static', 'NOISE')",
     "volumes": "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
     "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
     "sequencer": "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
