@@ -124,9 +124,7 @@ class Core:
                 self._failed(attempt.id, lost(why), now, blamed=False)
         for attempt_id in event.attempts:
             worker.attempt = attempt_id
-            if known := self.state.attempts.get(attempt_id):
-                worker.scene_id = self.state.jobs[known.key.job_id].scene_id
-            else:
+            if attempt_id not in self.state.attempts:
                 self._out.append(do.CancelAttempt(worker_id, attempt_id))
         self._out.append(do.WorkerChanged(worker_id, event.info, worker.attempt))
 
@@ -189,7 +187,6 @@ class Core:
         attempt = Attempt(self._new_attempt_id(), task.key, worker.info.worker_id)
         self._step(task, TaskEvent.START)
         task.attempt = worker.attempt = attempt.id
-        worker.scene_id = job.scene_id
         self.state.attempts[attempt.id] = attempt
         frame = None if task.key.frame is None else job.frames[task.key.frame]
         if frame is not None:

@@ -82,7 +82,6 @@ class Worker:
 
     info: WorkerInfo
     attempt: str | None = None
-    scene_id: str | None = None  # loaded in its render process
 
 
 @dataclass(slots=True)
