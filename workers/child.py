@@ -26,7 +26,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast, get_args
 
@@ -51,11 +51,12 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 class Refusal(Exception):
     """A request that cannot be carried out for a reason that can be told: becomes `Failed`."""
 
-    def __init__(self, cause: str, what: str, cure: str = "") -> None:
+    def __init__(self, cause: str, what: str, cure: str = "", pieces: Sequence[int] = ()) -> None:
         super().__init__(what)
         self.cause = cause
         self.what = what
         self.cure = cure
+        self.pieces = list(pieces)
 
 
 class Link:
@@ -161,7 +162,7 @@ def _answer(request: Request, link: Link, handlers: Mapping[type[Any], Handler])
     try:
         done = handler(request, link)
     except Refusal as refusal:
-        return Failed(refusal.cause, refusal.what, refusal.cure)
+        return Failed(refusal.cause, refusal.what, refusal.cure, refusal.pieces)
     except MemoryError:
         traceback.print_exc()
         return Failed(

@@ -105,7 +105,7 @@ class Child:
         finally:
             self._on_count = None
         if isinstance(answer, Failed):
-            raise said_by_child(answer.cause, answer.what, answer.cure)
+            raise said_by_child(answer.cause, answer.what, answer.cure, answer.pieces)
         self.peak_memory = max(self.peak_memory, answer.peak_memory)
         return answer
 

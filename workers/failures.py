@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
+from collections.abc import Iterable
 
 from farm.domain.errors import NotFound, StorageFull, TesseraError, Unavailable
 from farm.domain.work import Cause
@@ -36,16 +37,20 @@ CHILD_CAUSES = frozenset(
 
 
 class AttemptFailed(Exception):
-    """The attempt ends here, for a reason that a person can read. Never leaves the worker."""
+    """The attempt ends here, for a reason that a person can read. Never leaves the worker.
 
-    def __init__(self, cause: Cause, what: str, cure: str = "") -> None:
+    ``pieces`` are those of a finish that are at fault, by number.
+    """
+
+    def __init__(self, cause: Cause, what: str, cure: str = "", pieces: Iterable[int] = ()) -> None:
         super().__init__(what)
         self.cause = cause
         self.what = what
         self.cure = cure
+        self.pieces = tuple(pieces)
 
 
-def said_by_child(cause: str, what: str, cure: str) -> AttemptFailed:
+def said_by_child(cause: str, what: str, cure: str, pieces: Iterable[int] = ()) -> AttemptFailed:
     """A child's own reason, with nothing in it that it may not say."""
     try:
         known = Cause(cause)
@@ -53,7 +58,9 @@ def said_by_child(cause: str, what: str, cure: str) -> AttemptFailed:
         known = Cause.INTERNAL
     if known not in CHILD_CAUSES:
         known = Cause.INTERNAL
-    return AttemptFailed(known, plain(what) or "The child process failed without a word.", plain(cure))
+    return AttemptFailed(
+        known, plain(what) or "The child process failed without a word.", plain(cure), pieces
+    )
 
 
 def plain(text: str, most: int = MOST_WORDS) -> str:

@@ -7,7 +7,9 @@ whatever Blender or a library prints can never be taken for a message. Paths are
 child sees them. A child is hostile ground: `decode` accepts only known kinds with known fields of
 the right type, and a line longer than `MAX_LINE` bytes is a protocol fault.
 
-Parent to child:  `Open`, `Inspect`, `RenderFrame`, `RenderTile`, `FinishFrame`, `MergeFrame`, `Shrink`.
+Parent to child:  `Open`, `Inspect`, `RenderFrame`, `RenderTile`, `FinishFrame`, `EncodeVideo`; to the
+imaging process `CheckPiece`, `MergeFrame`, `Shrink`, `Compare`; to the reference process `RenderReference`,
+`CompareImages`.
 Child to parent:  `Ready`, `Beat`, `Count`, `Done`, `Failed`. One `Done` or `Failed` answers each request.
 End of file on its input ends the child.
 """
@@ -61,6 +63,9 @@ class Look:
     samples: Optional[int] = None
     percentage: Optional[int] = None
     threads: int = 0  # 0: all
+    #: Where frames depend on those before: the frame from which on all are played, in order, before this
+    #: one is rendered. A process that has played some of them goes on from there.
+    play_from: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,10 @@ class RenderTile:
 
     No compositing, sequencer, stamp or denoise; denoising passes stored where the scene denoises.
     ``border`` is Blender's (min_x, max_x, min_y, max_y); ``width`` × ``height`` is what must come
-    out. ``preview`` is a JPEG of the piece through the view transform.
+    out. ``preview`` is a JPEG of the piece through the view transform. Several views lie in one file.
+
+    With ``samples``, [first, count, total, seed]: only these samples of ``total``, with ``seed`` added to
+    the scene's own.
     """
 
     look: Look
@@ -94,6 +102,7 @@ class RenderTile:
     height: int
     exr: str
     preview: str
+    samples: Optional[List[int]] = None
 
 
 @dataclass(frozen=True)
@@ -101,13 +110,32 @@ class FinishFrame:
     """Denoise, composite and save a merged frame: the scene's own compositor runs once on ``merged``.
 
     Swaps the render engine, which costs a warm process what Cycles keeps of the scene: best done in a
-    process of its own. Answers as `RenderFrame` does.
+    process of its own. Answers as `RenderFrame` does; with ``exr``, all passes of the finished frame go
+    there as `RenderFrame` would save them.
     """
 
     look: Look
     merged: str
     out_dir: str
     preview: str
+    exr: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class EncodeVideo:
+    """Encode pictures into a movie with Blender's own writer.
+
+    ``frames`` are the pictures' numbers on the timeline, ``pictures`` their paths, in the same order.
+    ``preview`` False: the open scene's own container, codec, rate, size and sound, named as its output
+    path says. True: an H.264 movie without sound, called ``preview.mp4``.
+    Answer: Done with ``outputs`` (one movie, relative to out_dir) and ``notes``.
+    """
+
+    look: Look
+    frames: List[int]
+    pictures: List[str]
+    out_dir: str
+    preview: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,16 +145,90 @@ class PieceFile:
     path: str
     rendered: List[int]  # what the file holds
     core: List[int]  # what counts
+    samples: Optional[List[int]] = None  # [first, count, total, seed]: the frame is cut by samples
+    sure: bool = False  # rendered more than once: taken as it is, also where it looks wrong
+
+
+@dataclass(frozen=True)
+class CheckPiece:
+    """Imaging process: is this piece a picture at all? Decodes all of it, and changes nothing.
+
+    ``passes`` are names as ``ViewLayer.Depth`` that must be there (Blender's own, without the view).
+    Answer: Done, or Failed (bad-result) for another size, a missing pass, values that are not numbers,
+    and a file that cannot be decoded.
+    """
+
+    path: str
+    width: int
+    height: int
+    passes: List[str]
 
 
 @dataclass(frozen=True)
 class MergeFrame:
-    """Imaging process: merge pieces into one multilayer EXR, every pass, 32-bit float, exact."""
+    """Imaging process: merge pieces into one multilayer EXR, every pass, 32-bit float.
+
+    Pieces cut by area are put beside each other, bit for bit. Pieces cut by samples are averaged.
+    ``area`` is [x, y, width, height] of what the pieces cover where that is not the whole frame of
+    ``width`` × ``height``: the merged file then holds just the area, and the boxes stay in the frame's
+    coordinates.
+
+    Answer: Done; ``report`` has ``digests`` (see `farm.domain.work.Result.digests`) and ``suspects``: the
+    numbers, from 0, of pieces that are black and transparent throughout though the pixels of other
+    pieces at their seams are not, and that are not ``sure``. Where there are suspects nothing is written.
+    Failed (bad-result) with ``pieces`` where pieces are damaged, foreign, doubled or missing.
+    """
 
     pieces: List[PieceFile]
     width: int
     height: int
     out: str
+    area: Optional[List[int]] = None
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Imaging process: compare two multilayer EXR files, pass by pass and attribute by attribute.
+
+    ``reference`` is plain Blender's, ``candidate`` the farm's; where the latter is empty, only its
+    ``digests`` are left. Keys of metadata that always differ (date, host, render time, memory) are left
+    out. Answer: Done; ``report`` has ``rows``, each a `farm.domain.work.Row` as plain JSON. With
+    ``noisy``, Combined is compared with the reference's Noisy Image where it has one: digests are of the
+    frame before denoising.
+    """
+
+    reference: str
+    candidate: str = ""
+    digests: Dict[str, str] = field(default_factory=dict)
+    noisy: bool = False
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
+class RenderReference:
+    """Reference process: render a whole frame as an artist's own Blender would, and save all its passes.
+
+    Shares no code with pieces, merge and finish. Outputs land under ``out_dir`` under the names that a
+    job delivers, passes at ``exr`` (the noisy picture too, where the scene denoises).
+    Answer: Done with ``outputs`` and ``seconds``.
+    """
+
+    look: Look
+    out_dir: str
+    exr: str
+
+
+@dataclass(frozen=True)
+class CompareImages:
+    """Reference process: compare two pictures that Blender can read, value by value.
+
+    Answer: Done; ``report`` has ``rows``, one for the pixels and one for the metadata where it differs.
+    """
+
+    reference: str
+    candidate: str
+    name: str
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -194,9 +296,23 @@ class Failed:
     cause: str
     what: str
     cure: str = ""
+    pieces: List[int] = field(default_factory=list)  # of a merge: numbers, from 0, of those at fault
 
 
-Request = Union[Open, Inspect, RenderFrame, RenderTile, FinishFrame, MergeFrame, Shrink]
+Request = Union[
+    Open,
+    Inspect,
+    RenderFrame,
+    RenderTile,
+    FinishFrame,
+    EncodeVideo,
+    CheckPiece,
+    MergeFrame,
+    Shrink,
+    Compare,
+    RenderReference,
+    CompareImages,
+]
 Answer = Union[Ready, Beat, Count, Done, Failed]
 Message = Union[Request, Answer]
 

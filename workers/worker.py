@@ -265,4 +265,6 @@ class Worker:
 
 
 def _told(failed: AttemptFailed, log_tail: str = "") -> Failure:
-    return Failure(cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log_tail)
+    return Failure(
+        cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log_tail, pieces=failed.pieces
+    )

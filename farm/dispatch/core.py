@@ -172,7 +172,7 @@ class Core:
         job.opened += 1
         job.frames[number] = Frame(number)
         self._out.append(do.FrameOpened(job.id, number, job.opened))
-        tiles = plan.tiles_per_frame
+        tiles = plan.pieces_per_frame
         if not tiles:
             return self._open_task(job, TaskKey(job.id, TaskKind.FRAME, number))
         opened = [self._open_task(job, TaskKey(job.id, TaskKind.TILE, number, i)) for i in range(tiles)]
@@ -210,7 +210,7 @@ class Core:
 
     def _move_stranded(self, job: Job, now: float) -> None:
         """Frames whose render class is gone wait a while for it, then begin anew on what is there."""
-        if job.plan is None or not job.plan.tiles_per_frame:
+        if job.plan is None or not job.plan.pieces_per_frame:
             return
         workers = self.state.workers.values()
         for frame in list(job.frames.values()):
@@ -281,7 +281,7 @@ class Core:
         if frame.render_class is None:
             frame.render_class = result.render_class
             self._out.append(do.ClassSettled(job.id, frame.number, result.render_class))
-        if job.plan is not None and len(frame.pieces) == job.plan.tiles_per_frame:
+        if job.plan is not None and len(frame.pieces) == job.plan.pieces_per_frame:
             finish = TaskKey(job.id, TaskKind.FINISH, frame.number)
             if finish not in job.tasks:  # there from before, where the frame began anew
                 self._open_task(job, finish)
@@ -374,7 +374,7 @@ class Core:
         frame.state = step(TASK, frame.state, event, f"frame {frame.number} of {job.id}")
         for task in [task for task in job.tasks.values() if task.key.frame == frame.number]:
             self._abandon(job, task)
-        if job.plan is not None and job.plan.tiles_per_frame:
+        if job.plan is not None and job.plan.pieces_per_frame:
             self._out.append(do.PiecesDropped(job.id, frame.number))
         seconds = frame.seconds if event is TaskEvent.COMMIT else None
         self._out.append(do.FrameChanged(job.id, frame.number, frame.state, seconds=seconds, error=error))

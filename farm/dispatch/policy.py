@@ -83,7 +83,7 @@ def ready(job: Job, task: Task, now: float) -> bool:
     if task.key.kind is not TaskKind.FINISH:
         return True
     frame = None if task.key.frame is None else job.frames.get(task.key.frame)
-    return frame is not None and job.plan is not None and len(frame.pieces) == job.plan.tiles_per_frame
+    return frame is not None and job.plan is not None and len(frame.pieces) == job.plan.pieces_per_frame
 
 
 def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:

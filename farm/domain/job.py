@@ -6,7 +6,7 @@ import re
 import secrets
 from enum import StrEnum
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from farm.domain.frames import FrameRange
 from farm.domain.scene import SHA256_PATTERN, Value
@@ -48,6 +48,33 @@ class RenderSettings(Value):
     device: Device = Device.AUTO
     engine: Engine = Engine.SCENE
     keep_exr: bool = False
+    split: str = "tiles"  # or "samples" (one range a worker), or "samples:4"
+    first: int | None = Field(default=None, ge=1, le=1 << 24)  # only so many of the samples, for now
+    video: bool = False  # also make a preview movie
+
+    @field_validator("split")
+    @classmethod
+    def _split(cls, text: str) -> str:
+        found = re.fullmatch(r"tiles|samples(?::([0-9]{1,4}))?", text)
+        if not found or found[1] in ("0", "00", "000", "0000"):
+            raise ValueError(f"“{text}” is not a way to cut frames: write tiles, samples, or samples:4")
+        return text
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> RenderSettings:
+        if self.split != "tiles" and self.grid is not None and len(self.grid) > 1:
+            raise ValueError("a frame is cut into tiles or into sample ranges, not both")
+        return self
+
+    @property
+    def by_samples(self) -> bool:
+        """Whether frames are cut by their samples."""
+        return self.split != "tiles"
+
+    @property
+    def ranges(self) -> int | None:
+        """How many sample ranges were asked for; None where the farm decides."""
+        return int(self.split.partition(":")[2]) if ":" in self.split else None
 
     @field_validator("frames")
     @classmethod
@@ -71,6 +98,10 @@ class JobSpec(Value):
     name: str = Field(min_length=1, max_length=200)
     scene_id: str = Field(pattern=SHA256_PATTERN)
     settings: RenderSettings = RenderSettings()
+    #: Another job, whose frames this one proves: each is rendered whole by plain Blender and compared.
+    proves: str | None = Field(default=None, max_length=40)
+    #: Another job, whose samples this one keeps and adds to.
+    adds_to: str | None = Field(default=None, max_length=40)
 
     @field_validator("name", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from farm.domain.task import TaskKey, TaskKind
+from farm.domain.task import TaskKey
 
 
 def blob(sha256: str) -> str:
@@ -17,9 +17,7 @@ def job_prefix(job_id: str) -> str:
 
 def attempt_prefix(task: TaskKey, attempt_id: str) -> str:
     """Folder of one attempt: ``jobs/k3m9x2ab/frames/0012/whole/a7f…/``, ends in a slash."""
-    if task.kind is TaskKind.INSPECT:
-        return f"{job_prefix(task.job_id)}inspect/{attempt_id}/"
-    what = {TaskKind.FRAME: "whole", TaskKind.FINISH: "finish"}.get(
-        task.kind, f"tile-{task.tile:04d}" if task.tile is not None else ""
-    )
+    if task.frame is None:
+        return f"{job_prefix(task.job_id)}{task.last}/{attempt_id}/"
+    what = f"tile-{task.tile:04d}" if task.tile is not None else task.last
     return f"{job_prefix(task.job_id)}frames/{task.frame:04d}/{what}/{attempt_id}/"

@@ -113,6 +113,9 @@ class SceneReport(Value):
     denoise: bool = False
     layers: tuple[LayerReport, ...] = ()
     views: tuple[str, ...] = ()  # multi-view suffixes, empty for mono
+    #: The scene's render region, Blender's border fractions (min_x, max_x, min_y, max_y), y up; None: all.
+    border: tuple[float, float, float, float] | None = None
+    crops: bool = False  # the region alone makes the picture; else it lies in a frame of full size
     file_format: str  # Blender's enum: PNG, JPEG, OPEN_EXR, OPEN_EXR_MULTILAYER, FFMPEG …; "" if unknown
     movie: bool = False
     output_name: str = ""  # last component of the scene's output path, as `shot_####`
@@ -120,7 +123,10 @@ class SceneReport(Value):
     file_output_nodes: int = 0
     sequencer: bool = False
     blocks_cutting: tuple[Finding, ...] = ()  # why a frame of this scene must stay whole
-    breaks_exactness: tuple[Finding, ...] = ()  # why a cut frame may differ
+    breaks_exactness: tuple[Finding, ...] = ()  # why a frame cut into tiles may differ
+    overlap: int = Field(default=0, ge=0, le=512)  # pixels that tiles of this scene need besides
+    breaks_ranges: tuple[Finding, ...] = ()  # why a frame cut by samples may differ by more than rounding
+    in_order: tuple[Finding, ...] = ()  # what makes a frame depend on those before it
     findings: tuple[Finding, ...] = ()
     file_version: str = ""  # of the Blender that saved it
     blender: str = ""  # of the Blender that read it

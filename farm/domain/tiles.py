@@ -27,6 +27,11 @@ class Size:
     def __str__(self) -> str:
         return f"{self.width}×{self.height}"
 
+    @property
+    def box(self) -> Box:
+        """All pixels of a frame of this size."""
+        return Box(0, 0, self.width, self.height)
+
 
 @dataclass(frozen=True, slots=True)
 class Border:
@@ -51,11 +56,11 @@ class Box:
     def size(self) -> Size:
         return Size(self.width, self.height)
 
-    def grown(self, overlap: int, within: Size) -> Box:
-        """This box with ``overlap`` more pixels on each side, cut at the frame's edges."""
-        x, y = max(0, self.x - overlap), max(0, self.y - overlap)
-        right = min(within.width, self.x + self.width + overlap)
-        bottom = min(within.height, self.y + self.height + overlap)
+    def grown(self, overlap: int, within: Box) -> Box:
+        """This box with ``overlap`` more pixels on each side, cut at the edges of ``within``."""
+        x, y = max(within.x, self.x - overlap), max(within.y, self.y - overlap)
+        right = min(within.x + within.width, self.x + self.width + overlap)
+        bottom = min(within.y + within.height, self.y + self.height + overlap)
         return Box(x, y, right - x, bottom - y)
 
     def border(self, frame: Size) -> Border:
@@ -88,7 +93,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class TileGrid:
-    """``columns`` × ``rows`` cells that cover a frame, every pixel exactly once.
+    """``columns`` × ``rows`` cells that cover an area of a frame, every pixel exactly once.
 
     Cells differ by at most one pixel in each direction. Index 0 is top left, then row by row.
     """
@@ -125,16 +130,16 @@ class TileGrid:
                 "Choose fewer tiles, or --tiles auto.",
             )
 
-    def tile(self, index: int, frame: Size, overlap: int = 0) -> Tile:
-        """Cell ``index`` of ``frame``; raises IndexError outside of the grid."""
+    def tile(self, index: int, area: Box, overlap: int = 0) -> Tile:
+        """Cell ``index`` of ``area``, no pixel outside of it; raises IndexError outside of the grid."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         row, column = divmod(index, self.columns)
-        left, right = (frame.width * i // self.columns for i in (column, column + 1))
-        top, bottom = (frame.height * i // self.rows for i in (row, row + 1))
+        left, right = (area.x + area.width * i // self.columns for i in (column, column + 1))
+        top, bottom = (area.y + area.height * i // self.rows for i in (row, row + 1))
         core = Box(left, top, right - left, bottom - top)
-        return Tile(index, core, core.grown(overlap, frame))
+        return Tile(index, core, core.grown(overlap, area))
 
-    def tiles(self, frame: Size, overlap: int = 0) -> Iterator[Tile]:
+    def tiles(self, area: Box, overlap: int = 0) -> Iterator[Tile]:
         """All cells in index order."""
-        return (self.tile(index, frame, overlap) for index in range(len(self)))
+        return (self.tile(index, area, overlap) for index in range(len(self)))

@@ -9,7 +9,7 @@ from farm.domain.job import RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport, Value
 from farm.domain.states import AttemptState, JobState, TaskState
-from farm.domain.work import Progress, Role, WorkerInfo
+from farm.domain.work import Progress, Proof, Role, WorkerInfo
 
 
 class OutputView(Value):
@@ -101,6 +101,19 @@ class JobView(Value):
     error: str = ""
     cure: str = ""
     preview: int | None = None  # output id of the latest finished frame's preview
+    proves: str | None = None  # the job whose frames this one verifies
+    adds_to: str | None = None  # the job whose samples this one adds to
+    verified: int = 0  # frames of this job that were verified …
+    differing: int = 0  # … and those of them that were found to differ
+
+
+class ProofView(Value):
+    """The latest proof of a frame, and the job that made it."""
+
+    frame: int
+    by_job: str
+    time: float
+    proof: Proof
 
 
 class WorkerView(Value):

@@ -19,6 +19,7 @@ class Role(StrEnum):
     PIECE = "piece"  # 32-bit multilayer EXR of one tile
     EXR = "exr"  # the frame's passes, kept on request (--keep-exr)
     PREVIEW = "preview"  # JPEG through the scene's view transform, at most 1920 pixels wide
+    VIDEO = "video"  # a movie made of the frames
     LOG = "log"
 
 
@@ -50,6 +51,57 @@ class PieceRef(Value):
     key: str
     blob: Blob
     render_class: RenderClass
+    #: How often this piece was rendered so far. One that looks wrong is rendered once more, to be sure.
+    renders: int = Field(default=1, ge=1)
+
+
+class FramePicture(Value):
+    """A committed picture of a frame, as the encoding of a movie needs it."""
+
+    frame: int
+    file: StoredFile
+
+
+class Claim(Value):
+    """What a finished frame is said to be, for the task that verifies it."""
+
+    job_id: str
+    plan: Plan
+    render_class: RenderClass
+    outputs: tuple[StoredFile, ...]
+    exr: StoredFile | None = None  # its passes, where they were kept
+    digests: dict[str, str] = {}  # of its merged passes, see `Result.digests`
+
+
+class Row(Value):
+    """One line of a proof: a pass, or a file, of the frame as the farm made it and as Blender makes it.
+
+    ``differing`` counts pixels and ``largest`` is the largest difference of a value; both are None where
+    only a digest of the farm's pixels is left, and where nothing differs they are 0.
+    """
+
+    kind: str  # "pass", "output", "metadata"
+    name: str  # "ViewLayer.Combined", "shot_0012.png"
+    same: bool
+    pixels: int = 0  # of the frame, in this pass or file
+    differing: int | None = None
+    largest: float | None = None
+    note: str = ""  # "one of them has no such pass", "the date is burnt into the picture: not compared"
+
+
+class Proof(Value):
+    """What came out when plain Blender rendered a frame whole, in the class of the frame's pieces."""
+
+    frame: int
+    render_class: RenderClass
+    rows: tuple[Row, ...]
+    seconds: float = 0.0  # of the whole render
+    tolerance: float = 0.0  # 0 on the CPU
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing differs by more than the tolerance."""
+        return all(row.same for row in self.rows)
 
 
 class Order(Value):
@@ -66,6 +118,8 @@ class Order(Value):
     report: SceneReport | None = None
     pieces: tuple[PieceRef, ...] = ()  # for a finish
     render_class: RenderClass | None = None  # where the frame's class is settled: the only one allowed
+    claim: Claim | None = None  # for a verification
+    pictures: tuple[FramePicture, ...] = ()  # for an encoding: of every frame, in their order
 
 
 class Cause(StrEnum):
@@ -116,6 +170,11 @@ class Result(Value):
     peak_memory: int = 0  # bytes, of the render process
     report: SceneReport | None = None  # of an inspection
     notes: tuple[str, ...] = ()
+    #: Of a finish: SHA-256 by pass ("ViewLayer.Depth", with several views "ViewLayer.Depth.left") of the
+    #: merged frame before denoising: the raw little-endian values of its channels in the order of their
+    #: names, each row by row from the top.
+    digests: dict[str, str] = {}
+    proof: Proof | None = None  # of a verification
 
 
 class Failure(Value):
@@ -126,6 +185,7 @@ class Failure(Value):
     cure: str = ""
     log_tail: str = ""
     files: tuple[StoredFile, ...] = ()  # the log, mostly
+    pieces: tuple[int, ...] = ()  # of a finish: pieces that are at fault and are to be rendered again
 
 
 class Progress(Value):

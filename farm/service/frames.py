@@ -97,8 +97,8 @@ def _tiles(
     at_work = {attempt.task.tile: attempt for attempt in running if attempt.task.kind is TaskKind.TILE}
     never = TaskState.CANCELLED if state is TaskState.CANCELLED else TaskState.WAITING
     tiles = []
-    for index in range(plan.tiles_per_frame):
-        box = plan.tile(index).core
+    for index in range(plan.pieces_per_frame):
+        box = plan.piece(index).tile.core
         attempt = at_work.get(index)
         tiles.append(
             TileView(

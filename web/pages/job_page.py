@@ -117,7 +117,7 @@ def frame_size(job: JobView) -> Size:
 def rendered(job: JobView, tile: TileView) -> Box:
     """What a tile's preview shows: its box and the overlap around it."""
     box = Box(tile.x, tile.y, tile.width, tile.height)
-    return box if job.plan is None else box.grown(job.plan.overlap, job.plan.size)
+    return box if job.plan is None else box.grown(job.plan.overlap, job.plan.area)
 
 
 def downloads(frame: FrameView) -> list[Any]:

@@ -61,7 +61,7 @@ async def finish(attempt: Attempt) -> Result:
 
 def check_pieces(attempt: Attempt) -> RenderClass:
     """The one render class of the pieces; raises `AttemptFailed` unless they are all there, once each."""
-    pieces, wanted = attempt.order.pieces, attempt.plan.tiles_per_frame
+    pieces, wanted = attempt.order.pieces, attempt.plan.pieces_per_frame
     if wanted == 0 or sorted(piece.tile for piece in pieces) != list(range(wanted)):
         raise AttemptFailed(
             Cause.BAD_RESULT,
@@ -105,7 +105,7 @@ async def _fetch(attempt: Attempt) -> list[PieceFile]:
         path = folder / f"{piece.tile:05d}.exr"
         async with slots:
             await patiently(lambda: attempt.storage.get_file(piece.key, path, piece.blob))
-        cut = attempt.plan.tile(piece.tile)
+        cut = attempt.plan.piece(piece.tile).tile
         core, rendered = cut.core, cut.rendered
         return PieceFile(
             path=str(path),

@@ -18,7 +18,7 @@ PIECE = "piece.exr"
 async def tile(attempt: Attempt) -> Result:
     """The piece, exactly as many pixels as the plan says, and a preview of what of it counts."""
     key, plan = attempt.key, attempt.plan
-    cut = plan.tile(key.tile if key.tile is not None else 0)
+    cut = plan.piece(key.tile if key.tile is not None else 0).tile
     child = await warm(attempt)
     size, border = cut.rendered.size, cut.rendered.border(plan.size)
     attempt.phase("syncing")

@@ -62,7 +62,7 @@ def test_four_tiles_are_the_whole_frame_in_every_pass(start: Start, build: Build
     assembled = {name: np.zeros_like(channel) for name, channel in expected.items()}
     grid = TileGrid(2, 2)
     for index in range(len(grid)):
-        core = grid.tile(index, FRAME).core
+        core = grid.tile(index, FRAME.box).core
         tile(child, core, tmp_path / f"{index}.exr")
         for name, channel in read_exr(tmp_path / f"{index}.exr").items():
             assembled[name][core.y : core.y + core.height, core.x : core.x + core.width] = channel

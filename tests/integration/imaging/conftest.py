@@ -71,7 +71,7 @@ def renders(tmp_path_factory: pytest.TempPathFactory) -> Renders:
     pieces: dict[tuple[str, int], list[PieceFile]] = {}
     boxes: dict[str, Box] = {}
     for grid, overlap in CUTS:
-        for tile in TileGrid.parse(grid).tiles(FRAME, overlap):
+        for tile in TileGrid.parse(grid).tiles(FRAME.box, overlap):
             path = str(folder / f"{grid}-{overlap}-{tile.index}.exr")
             boxes[path] = tile.rendered
             piece = PieceFile(path, numbers(tile.rendered), numbers(tile.core))

@@ -102,7 +102,7 @@ class Bench:
     async def pieces(self, manifest: SceneManifest, frame: int = 1, **more: Any) -> tuple[PieceRef, ...]:
         """Render all tiles of a frame."""
         found = []
-        for tile in range(more.get("plan", TILED).tiles_per_frame):
+        for tile in range(more.get("plan", TILED).pieces_per_frame):
             result = await self.result(f"job/{frame}/tile-{tile}", manifest, **{"plan": TILED, **more})
             [piece] = [file for file in result["files"] if file["role"] == "piece"]
             found.append(

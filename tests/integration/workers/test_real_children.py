@@ -76,7 +76,7 @@ def check_previews(real: Bench, whole: dict[str, Any], pieces: tuple[PieceRef, .
     [key] = [file["key"] for file in whole["files"] if file["role"] == "preview"]
     frame = preview(real.storage, key)
     for piece in pieces:
-        core = TILED.tile(piece.tile).core
+        core = TILED.piece(piece.tile).tile.core
         shown = preview(real.storage, piece.key.replace("piece.exr", "preview.jpg"))
         expected = frame[core.y : core.y + core.height, core.x : core.x + core.width]
         assert shown.shape == expected.shape

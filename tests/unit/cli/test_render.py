@@ -85,6 +85,9 @@ def test_options_reach_the_job(cli, farm, blend, renders):
         "device": "cpu",
         "engine": "cycles",
         "keep_exr": True,
+        "split": "tiles",
+        "first": None,
+        "video": False,
     }
     assert farm.jobs["job1"].name == "shot ü"
 

@@ -196,7 +196,7 @@ class Play:
         if order.kind is TaskKind.FINISH:
             assert order.plan is not None
             assert order.render_class is not None
-            assert [piece.tile for piece in order.pieces] == list(range(order.plan.tiles_per_frame))
+            assert [piece.tile for piece in order.pieces] == list(range(order.plan.pieces_per_frame))
             assert order.render_class.blender == info.render_class.blender
         elif order.kind is TaskKind.TILE and info.device == "CPU":
             assert order.render_class == info.render_class

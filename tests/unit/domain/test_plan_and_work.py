@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from farm.domain.errors import UsageError
 from farm.domain.frames import FrameRange
 from farm.domain.job import JobSpec, RenderSettings
-from farm.domain.plan import Plan
+from farm.domain.plan import Cut, Plan
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.task import TaskKind
 from farm.domain.tiles import Box, Size, Tile
@@ -25,27 +25,27 @@ def test_a_plan_names_its_tiles_without_listing_them() -> None:
     made = plan(grid="2x2", overlap=8)
 
     assert made.size == Size(161, 91)
-    assert made.tiles_per_frame == 4
-    assert made.tile(3) == Tile(3, Box(80, 45, 81, 46), Box(72, 37, 89, 54))
+    assert made.pieces_per_frame == 4
+    assert made.piece(3) == Cut(Tile(3, Box(80, 45, 81, 46), Box(72, 37, 89, 54)))
     assert made.frame_range == FrameRange.parse("1-9x2")
 
 
 def test_a_plan_of_whole_frames_has_no_tiles() -> None:
-    assert plan().tiles_per_frame == 0
+    assert plan().pieces_per_frame == 0
     with pytest.raises(ValueError, match="cuts no frames"):
-        plan().tile(0)
+        plan().piece(0)
 
 
 def test_a_tile_outside_of_a_plan_is_an_index_error() -> None:
     with pytest.raises(IndexError):
-        plan(grid="2x2").tile(4)
+        plan(grid="2x2").piece(4)
 
 
 def test_a_plan_of_a_million_tasks_is_as_small_as_one_of_ten() -> None:
     made = plan(frames="1-1000000", grid="4x4")
 
-    assert len(made.frame_range) * made.tiles_per_frame == 16_000_000
-    assert len(made.model_dump_json()) < 200
+    assert len(made.frame_range) * made.pieces_per_frame == 16_000_000
+    assert len(made.model_dump_json()) < 300
 
 
 def test_a_plan_and_an_order_survive_the_wire() -> None:

@@ -29,8 +29,8 @@ def test_a_key_reads_what_it_writes(key: TaskKey) -> None:
         ("k3m9/inspect", TaskKey("k3m9", TaskKind.INSPECT), "inspecting the scene"),
         ("k3m9/12/whole", TaskKey("k3m9", TaskKind.FRAME, 12), "frame 12"),
         ("k3m9/-5/whole", TaskKey("k3m9", TaskKind.FRAME, -5), "frame -5"),
-        ("k3m9/12/tile-3", TaskKey("k3m9", TaskKind.TILE, 12, 3), "frame 12, tile 4"),
-        ("k3m9/0/tile-0", TaskKey("k3m9", TaskKind.TILE, 0, 0), "frame 0, tile 1"),
+        ("k3m9/12/tile-3", TaskKey("k3m9", TaskKind.TILE, 12, 3), "frame 12, piece 4"),
+        ("k3m9/0/tile-0", TaskKey("k3m9", TaskKind.TILE, 0, 0), "frame 0, piece 1"),
         ("k3m9/12/finish", TaskKey("k3m9", TaskKind.FINISH, 12), "frame 12, finishing"),
     ],
 )

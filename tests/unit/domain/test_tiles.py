@@ -34,7 +34,7 @@ def test_the_cores_of_a_grid_are_every_pixel_exactly_once(cut: tuple[Size, TileG
     size, grid, overlap = cut
     times = np.zeros((size.height, size.width), int)
 
-    for tile in grid.tiles(size, overlap):
+    for tile in grid.tiles(size.box, overlap):
         times[tile.core.y : tile.core.y + tile.core.height, tile.core.x : tile.core.x + tile.core.width] += 1
 
     assert (times == 1).all()
@@ -43,8 +43,8 @@ def test_the_cores_of_a_grid_are_every_pixel_exactly_once(cut: tuple[Size, TileG
 @given(cut_frames())
 def test_cells_differ_by_at_most_a_pixel(cut: tuple[Size, TileGrid, int]) -> None:
     size, grid, _ = cut
-    widths = {tile.core.width for tile in grid.tiles(size)}
-    heights = {tile.core.height for tile in grid.tiles(size)}
+    widths = {tile.core.width for tile in grid.tiles(size.box)}
+    heights = {tile.core.height for tile in grid.tiles(size.box)}
 
     assert max(widths) - min(widths) <= 1
     assert max(heights) - min(heights) <= 1
@@ -55,7 +55,7 @@ def test_what_is_rendered_is_the_core_and_its_overlap_cut_at_the_frame(
     cut: tuple[Size, TileGrid, int],
 ) -> None:
     size, grid, overlap = cut
-    for tile in grid.tiles(size, overlap):
+    for tile in grid.tiles(size.box, overlap):
         core, rendered = tile.core, tile.rendered
         assert rendered.x == max(0, core.x - overlap)
         assert rendered.y == max(0, core.y - overlap)
@@ -66,15 +66,15 @@ def test_what_is_rendered_is_the_core_and_its_overlap_cut_at_the_frame(
 @given(cut_frames())
 def test_tiles_are_numbered_row_by_row_from_the_top_left(cut: tuple[Size, TileGrid, int]) -> None:
     size, grid, overlap = cut
-    tiles = list(grid.tiles(size, overlap))
+    tiles = list(grid.tiles(size.box, overlap))
 
     assert [tile.index for tile in tiles] == list(range(len(grid)))
     assert [(tile.core.y, tile.core.x) for tile in tiles] == sorted((t.core.y, t.core.x) for t in tiles)
-    assert tiles[-1] == grid.tile(len(grid) - 1, size, overlap)
+    assert tiles[-1] == grid.tile(len(grid) - 1, size.box, overlap)
 
 
 def test_a_grid_by_hand() -> None:
-    assert list(TileGrid(2, 2).tiles(Size(161, 91), 8)) == [
+    assert list(TileGrid(2, 2).tiles(Size(161, 91).box, 8)) == [
         Tile(0, Box(0, 0, 80, 45), Box(0, 0, 88, 53)),
         Tile(1, Box(80, 0, 81, 45), Box(72, 0, 89, 53)),
         Tile(2, Box(0, 45, 80, 46), Box(0, 37, 88, 54)),
@@ -85,7 +85,7 @@ def test_a_grid_by_hand() -> None:
 @pytest.mark.parametrize("index", [-1, 6, 100])
 def test_a_tile_outside_of_the_grid_is_an_index_error(index: int) -> None:
     with pytest.raises(IndexError):
-        TileGrid(3, 2).tile(index, Size(30, 20))
+        TileGrid(3, 2).tile(index, Size(30, 20).box)
 
 
 # --- borders -------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_a_tile_outside_of_the_grid_is_an_index_error(index: int) -> None:
 @given(cut_frames())
 def test_the_border_of_a_tile_gives_exactly_its_box(cut: tuple[Size, TileGrid, int]) -> None:
     size, grid, overlap = cut
-    for tile in grid.tiles(size, overlap):
+    for tile in grid.tiles(size.box, overlap):
         assert truncated(tile.rendered.border(size), size) == tile.rendered
 
 
@@ -185,7 +185,7 @@ def test_a_grid_finer_than_the_picture_is_told(grid: TileGrid) -> None:
 def test_a_grid_as_fine_as_the_picture_is_fine() -> None:
     TileGrid(4, 3).check(Size(4, 3))
 
-    assert {tile.core.size for tile in TileGrid(4, 3).tiles(Size(4, 3))} == {Size(1, 1)}
+    assert {tile.core.size for tile in TileGrid(4, 3).tiles(Size(4, 3).box)} == {Size(1, 1)}
 
 
 def test_a_grid_of_more_tiles_than_any_farm_could_use_is_refused() -> None:

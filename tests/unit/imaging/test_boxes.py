@@ -31,7 +31,7 @@ def test_every_grid_of_the_planner_is_taken(
     check_boxes(
         [
             PieceFile("", list(dataclasses.astuple(tile.rendered)), list(dataclasses.astuple(tile.core)))
-            for tile in grid.tiles(size, overlap)
+            for tile in grid.tiles(size.box, overlap)
         ],
         width,
         height,

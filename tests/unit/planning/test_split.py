@@ -24,7 +24,7 @@ def test_an_animation_on_few_workers_keeps_its_frames_whole() -> None:
 def test_a_still_is_cut_so_that_every_worker_has_a_piece() -> None:
     plan = plan_job(RenderSettings(frames="7"), report(), workers=4)
     assert plan.grid == "2x2"
-    assert plan.tiles_per_frame == 4
+    assert plan.pieces_per_frame == 4
     assert plan.exact
 
 

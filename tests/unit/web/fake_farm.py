@@ -462,5 +462,5 @@ def _tiles(plan: Plan) -> tuple[TileView, ...]:
             width=tile.core.width,
             height=tile.core.height,
         )
-        for tile in TileGrid.parse(plan.grid).tiles(plan.size)
+        for tile in TileGrid.parse(plan.grid).tiles(plan.area)
     )

@@ -209,7 +209,7 @@ def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:
     job = farm.all[job_id]
     plan = job.view.plan
     assert plan is not None
-    box = plan.tile(index).rendered
+    box = plan.piece(index).tile.rendered
     picture = pictures.crop(
         "marble", frame, (960, 540), (box.x, box.y, box.width, box.height), (plan.width, plan.height)
     )
@@ -220,7 +220,7 @@ def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:
 def _workers(farm: FakeFarm) -> None:
     for number, job_id, what, sample, samples in (
         (1, "long", "frame 145", 87, 128),
-        (2, "tiled", "frame 12, tile 7", 96, 512),
+        (2, "tiled", "frame 12, piece 7", 96, 512),
         (3, "long", "frame 147", 12, 128),
     ):
         attempt = AttemptView(

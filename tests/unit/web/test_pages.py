@@ -178,7 +178,7 @@ def test_failed_attempts_are_explained_with_cure_and_log(client: TestClient, far
     page = text(client.get("/jobs/a").text)
     for words in (
         "1 attempt failed",
-        "Frame 1, tile 3",
+        "Frame 1, piece 3",
         "Out of memory.",
         "Use a larger worker.",
         "out of GPU memory",
