@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pydantic import Field, field_validator, model_validator
 
+from farm.domain.errors import UsageError
 from farm.domain.frames import FrameRange
 from farm.domain.scene import SHA256_PATTERN, Value
 from farm.domain.tiles import TileGrid
@@ -57,13 +58,16 @@ class RenderSettings(Value):
     def _split(cls, text: str) -> str:
         found = re.fullmatch(r"tiles|samples(?::([0-9]{1,4}))?", text)
         if not found or found[1] in ("0", "00", "000", "0000"):
-            raise ValueError(f"“{text}” is not a way to cut frames: write tiles, samples, or samples:4")
+            raise UsageError(f"“{text}” is not a way to cut frames.", "Write tiles, samples, or samples:4.")
         return text
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> RenderSettings:
         if self.split != "tiles" and self.grid is not None and len(self.grid) > 1:
-            raise ValueError("a frame is cut into tiles or into sample ranges, not both")
+            raise UsageError(
+                f"A frame is cut into {self.tiles} tiles or into sample ranges, not both.",
+                "Leave out --tiles, or --split.",
+            )
         return self
 
     @property

@@ -5,6 +5,9 @@ Times are seconds since the epoch (UTC), durations seconds, sizes bytes.
 
 from __future__ import annotations
 
+from pydantic import Field, field_validator
+
+from farm.domain.frames import FrameRange
 from farm.domain.job import RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport, Value
@@ -42,7 +45,7 @@ class AttemptView(Value):
 
 
 class TileView(Value):
-    """A tile of a frame. The box is in pixels, y down; `preview` is an output id."""
+    """A piece of a frame. The box is in pixels of the frame, y down; `preview` is an output id."""
 
     index: int
     state: TaskState
@@ -50,6 +53,7 @@ class TileView(Value):
     y: int
     width: int
     height: int
+    samples: tuple[int, int] | None = None  # [first, end) of its total, where the frame is cut by samples
     worker_id: str | None = None
     progress: Progress | None = None
     preview: int | None = None
@@ -101,10 +105,29 @@ class JobView(Value):
     error: str = ""
     cure: str = ""
     preview: int | None = None  # output id of the latest finished frame's preview
+    videos: tuple[OutputView, ...] = ()  # movies made of its frames
     proves: str | None = None  # the job whose frames this one verifies
     adds_to: str | None = None  # the job whose samples this one adds to
     verified: int = 0  # frames of this job that were verified …
     differing: int = 0  # … and those of them that were found to differ
+
+
+class VerifyRequest(Value):
+    """Which frames to verify: ``POST /api/jobs/{id}/verify``. None: all that are done."""
+
+    frames: str | None = Field(default=None, max_length=10_000)
+
+    @field_validator("frames")
+    @classmethod
+    def _frames(cls, text: str | None) -> str | None:
+        return None if text is None else str(FrameRange.parse(text))
+
+
+class Verification(Value):
+    """The job that verifies; None where there is nothing to prove, and `reason` says why."""
+
+    job: JobView | None = None
+    reason: str = ""
 
 
 class ProofView(Value):
