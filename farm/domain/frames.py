@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
@@ -47,6 +47,11 @@ class FrameRange(Sequence[int]):
     def of(cls, first: int, last: int, step: int = 1) -> FrameRange:
         """Frames ``first`` to ``last`` (both in), every ``step``-th; raises `UsageError` as `parse` does."""
         return cls((_checked(first, last, step),))
+
+    @classmethod
+    def only(cls, frames: Iterable[int]) -> FrameRange:
+        """Just these frames, in runs of equal step; raises `UsageError` where the runs are too many."""
+        return cls(_runs(sorted(set(frames))))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -105,7 +110,11 @@ def _disjoint(parts: list[range]) -> tuple[range, ...]:
     there = bytearray(max(part[-1] for part in parts) - low + 1)
     for part in parts:  # a slice is filled at once: many long ranges are no burden
         there[part[0] - low : part[-1] - low + 1 : part.step] = b"\1" * len(part)
-    frames = [low + index for index, in_range in enumerate(there) if in_range]
+    return _runs([low + index for index, in_range in enumerate(there) if in_range])
+
+
+def _runs(frames: list[int]) -> tuple[range, ...]:
+    """Ascending frames as ranges of equal step."""
     runs: list[range] = []
     start = 0
     while start < len(frames):

@@ -143,3 +143,13 @@ def test_a_range_of_a_scene_is_the_same_as_the_written_one() -> None:
 def test_a_range_of_a_scene_is_checked_too(first: int, last: int, step: int) -> None:
     with pytest.raises(UsageError):
         FrameRange.of(first, last, step)
+
+
+@pytest.mark.parametrize(
+    ("frames", "written"),
+    [([], ""), ([7], "7"), ([3, 1, 2, 3], "1-3"), ([1, 2, 5, 9, 13], "1-2,5-13x4"), ([-2, -1, 0], "-2-0")],
+)
+def test_loose_frames_are_written_as_runs(frames: list[int], written: str) -> None:
+    found = FrameRange.only(frames)
+    assert str(found) == written
+    assert list(found) == sorted(set(frames))
