@@ -6,6 +6,7 @@
 - 5.0 gave File Output nodes ``directory``, ``file_name`` and ``file_output_items``; before, they had
   ``base_path`` and slots.
 - 5.0 turned the Denoise node's options into sockets; before, they were properties.
+- 5.0 lets the render operator be told which frames to render; before, it took the scene's range.
 - 4.4 renamed the sequencer's ``sequences`` to ``strips``.
 """
 
@@ -23,6 +24,20 @@ _MENU = {"NONE": "None", "FAST": "Fast", "ACCURATE": "Accurate", "BALANCED": "Ba
 def version() -> str:
     """As ``5.2.3``."""
     return ".".join(str(number) for number in bpy.app.version)
+
+
+def renders_by_number() -> bool:
+    """Whether the scene's own range, which stamps and drivers show, can stay as it is."""
+    return "frame_start" in bpy.ops.render.render.get_rna_type().properties
+
+
+def render_animation(scene: Any, frame: int) -> set[str]:
+    """Render one frame as an animation: only that numbers files as Blender's own command line does.
+
+    Returns the operator's answer; raises RuntimeError with Blender's own words.
+    """
+    numbers = {"frame_start": frame, "frame_end": frame} if renders_by_number() else {}
+    return set(bpy.ops.render.render(animation=True, scene=scene.name, **numbers))
 
 
 def compositor(scene: Any) -> Any | None:

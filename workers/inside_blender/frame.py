@@ -30,7 +30,7 @@ def save_frame(
     before = paths.snapshot(request.out_dir)
     doing = f"frame {request.look.frame}"
     with picture.watch(scene, session.send) as watch:
-        picture.render(scene, doing)
+        picture.render(scene, request.look.frame, doing)
     outputs = paths.written(request.out_dir, before)
     if not outputs:
         raise Refusal(BAD_RESULT, f"Blender rendered {doing} but wrote no file.")

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from workers.child import Refusal
-from workers.inside_blender import content, devices
+from workers.inside_blender import compat, content, devices
 from workers.inside_blender.causes import BAD_SCENE
 from workers.inside_blender.changes import Changes
 from workers.protocol import Look
@@ -81,7 +81,8 @@ def apply(changes: Changes, look: Look, default_scene: str) -> tuple[Any, str]:
         use_samples(changes, scene, look.samples)
     if look.percentage is not None:
         changes.set(render, "resolution_percentage", look.percentage)
-    _frame(changes, scene, look.frame)
+    if not compat.renders_by_number():
+        _frame(changes, scene, look.frame)
     for other in bpy.data.scenes:  # scenes can render each other through strips and the compositor
         _common(changes, other.render, look.threads)
     return scene, devices.choose(changes, look.device)
@@ -98,7 +99,7 @@ def _common(changes: Changes, render: Any, threads: int) -> None:
 
 
 def _frame(changes: Changes, scene: Any, frame: int) -> None:
-    """One frame to animate: only an animation numbers files as Blender's command line does."""
+    """One frame to animate, where the operator cannot be told which (see `compat.render_animation`)."""
     changes.undo(_range, scene, scene.frame_start, scene.frame_end)  # setting one can move the other
     changes.set(scene, "frame_step", 1)
     _range(scene, frame, frame)

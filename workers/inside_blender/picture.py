@@ -22,13 +22,13 @@ PREVIEW_QUALITY = 90
 PIECE_CODEC = "ZIP"
 
 
-def render(scene: Any, doing: str) -> None:
-    """Render the one frame that `look.apply` set up, as ``blender -f`` does: saved, numbered.
+def render(scene: Any, frame: int, doing: str) -> None:
+    """Render one frame of a scene set up by `look.apply`, as ``blender -f`` does: saved, numbered.
 
     Raises `Refusal` in place of the operator's error.
     """
     try:
-        state = bpy.ops.render.render(animation=True, scene=scene.name)
+        state = compat.render_animation(scene, frame)
     except RuntimeError as error:
         raise from_blender(error, doing) from error
     if "FINISHED" not in state:

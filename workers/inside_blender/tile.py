@@ -32,7 +32,7 @@ def render_tile(session: Session, request: RenderTile) -> Done:
         changes.set_if_there(scene.render, "save_output", True)
         doing = f"a piece of frame {request.look.frame}"
         with picture.watch(scene, session.send) as watch:
-            picture.render(scene, doing)
+            picture.render(scene, request.look.frame, doing)
         written = sorted(Path(folder).iterdir())
         if len(written) != 1:
             raise Refusal(BAD_RESULT, f"Blender wrote {len(written)} files for {doing} instead of one.")
