@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from farm.domain.errors import StorageFull, TesseraError, Unavailable
-from farm.store.schema import metadata
+from farm.store.upgrade import bring_up_to_date
 
 _BEGIN = "tessera_begin"
 _CREATING = 0x7E55E7A  # key of the lock that whoever makes the tables of a farm holds
@@ -26,7 +26,10 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        """Connect and create missing tables; raise `Unavailable` where that fails."""
+        """Connect, create missing tables, bring older ones up to date; raise `Unavailable` where that fails.
+
+        A database of a newer version is refused, unchanged.
+        """
         parsed = make_url(url)
         if parsed.get_backend_name() == "postgresql" and parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
@@ -42,13 +45,14 @@ class Database:
             # SQLite's readers see one moment by themselves; PostgreSQL's see a new one with each query.
             one_moment = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
             self._reading = self._engine.execution_options(**one_moment)
-            with self.write() as connection:
-                if not self.sqlite:  # its CREATE TABLE IF NOT EXISTS still fails where two do it at once
-                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATING})")
-                metadata.create_all(connection)
-                for table in metadata.sorted_tables:
-                    for index in table.indexes:  # also on tables of an older version
-                        index.create(connection, checkfirst=True)
+            try:
+                with self.write() as connection:
+                    if not self.sqlite:  # its CREATE TABLE IF NOT EXISTS still fails where two do it at once
+                        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATING})")
+                    bring_up_to_date(connection, self._where)
+            except BaseException:
+                self.close()
+                raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -24,6 +24,8 @@ class JobRow:
     name: str
     scene_id: str
     settings: RenderSettings
+    proves: str | None
+    adds_to: str | None
     state: JobState
     created: float
     started: float | None
@@ -49,6 +51,8 @@ def add(connection: Connection, job_id: str, who: Principal, spec: JobSpec, now:
             name=spec.name,
             scene_id=spec.scene_id,
             settings=spec.settings.model_dump_json(),
+            proves=spec.proves,
+            adds_to=spec.adds_to,
             state=JobState.WAITING.value,
             created=now,
         )
@@ -106,6 +110,8 @@ def _job(row: Row[tuple[object, ...]]) -> JobRow:
         name=row.name,
         scene_id=row.scene_id,
         settings=RenderSettings.model_validate_json(row.settings),
+        proves=row.proves,
+        adds_to=row.adds_to,
         state=JobState(row.state),
         created=row.created,
         started=row.started,

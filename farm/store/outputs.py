@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import batched
 
@@ -89,9 +89,36 @@ def logs(connection: Connection, attempt_ids: Iterable[str]) -> dict[str, int]:
     return {str(row.attempt_id): int(row.id) for row in connection.execute(query)}
 
 
-def drop_pieces(connection: Connection, job_id: str, frame: int) -> list[str]:
-    """Forget the files of a frame's tiles; returns their keys, to be deleted after the commit."""
+def movies(connection: Connection, job_id: str) -> list[OutputRow]:
+    """The movies made of a job's frames, in the order of their commit."""
+    query = select(outputs).where(outputs.c.job_id == job_id, outputs.c.role == Role.VIDEO.value)
+    return [_output(row) for row in connection.execute(query.order_by(outputs.c.id))]
+
+
+def of_whole_frames(connection: Connection, job_id: str, roles: Iterable[Role]) -> Iterator[OutputRow]:
+    """All files in ``roles`` of a job's whole frames, by frame and in the order of their commit.
+
+    One at a time: a job may have a million frames.
+    """
+    query = select(outputs).where(
+        outputs.c.job_id == job_id,
+        outputs.c.role.in_([role.value for role in roles]),
+        outputs.c.tile.is_(None),
+        outputs.c.frame.is_not(None),
+    )
+    return map(_output, connection.execute(query.order_by(outputs.c.frame, outputs.c.id)))
+
+
+def drop_pieces(
+    connection: Connection, job_id: str, frame: int, pieces: Iterable[int] | None = None
+) -> list[str]:
+    """Forget the files of a frame's pieces, or of some of them; returns their keys.
+
+    The bytes are to be deleted after the commit.
+    """
     of_tiles = (outputs.c.job_id == job_id) & (outputs.c.frame == frame) & outputs.c.tile.is_not(None)
+    if pieces is not None:
+        of_tiles &= outputs.c.tile.in_(list(pieces))
     gone = of_tiles & outputs.c.role.in_([Role.PIECE.value, Role.PREVIEW.value])
     keys = list(connection.execute(select(outputs.c.key).where(gone)).scalars())
     connection.execute(delete(outputs).where(gone))

@@ -2,6 +2,8 @@
 
 `frames` and `tasks` hold a row only for what was opened: a frame that nobody has started yet is in
 the job's plan, not in a table, so a job of a million frames starts with one row.
+
+Whoever changes a table that farms have counts `farm.store.upgrade.VERSION` up and adds a step there.
 """
 
 from __future__ import annotations
@@ -71,6 +73,8 @@ jobs = Table(
     Column("name", Words, nullable=False),
     Column("scene_id", String(64), ForeignKey("scenes.id"), nullable=False),
     Column("settings", Text, nullable=False),
+    Column("proves", String(40)),  # the job whose frames this one verifies
+    Column("adds_to", String(40)),  # the job whose samples this one keeps and adds to
     Column("state", String(20), nullable=False),
     Column("created", Float, nullable=False),
     Column("started", Float),
@@ -109,6 +113,8 @@ tasks = Table(
     Column("state", String(20), nullable=False),
     Column("failures", Integer, nullable=False, default=0),
     Column("losses", Integer, nullable=False, default=0),
+    # How often it was done and had to be done again, as its finish found it at fault.
+    Column("renders", Integer, nullable=False, default=0, server_default="0"),
     Index("tasks_by_job", "job_id", "state"),
     Index("tasks_by_frame", "job_id", "frame"),
 )
@@ -148,6 +154,18 @@ outputs = Table(
     Index("outputs_by_frame", "job_id", "frame"),
     Index("outputs_by_role", "job_id", "role", "tile", "id"),  # the newest preview, without looking for it
     Index("outputs_by_attempt", "attempt_id"),
+)
+
+#: What came out when a frame was verified: the latest for each frame of the job that was verified.
+proofs = Table(
+    "proofs",
+    metadata,
+    Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("frame", Integer, primary_key=True),
+    Column("by_job", String(40), nullable=False),
+    Column("time", Float, nullable=False),
+    Column("exact", Integer, nullable=False),
+    Column("proof", Text, nullable=False),
 )
 
 events = Table(
@@ -190,4 +208,12 @@ head = Table(
     Column("id", Integer, primary_key=True),
     Column("epoch", Integer, nullable=False),
     Column("beat", Float, nullable=False),
+)
+
+#: One row: of which version these tables are. See `farm.store.upgrade`.
+version = Table(
+    "version",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("number", Integer, nullable=False),
 )

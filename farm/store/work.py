@@ -22,6 +22,7 @@ class TaskRow:
     state: TaskState
     failures: int
     losses: int
+    renders: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def open_task(connection: Connection, key: TaskKey) -> None:
         state=TaskState.WAITING.value,
         failures=0,
         losses=0,
+        renders=0,
     )
 
 
@@ -91,9 +93,16 @@ def change_attempt(connection: Connection, attempt_id: str, **values: object) ->
     connection.execute(update(attempts).where(attempts.c.id == attempt_id).values(**values))
 
 
-def drop_results(connection: Connection, job_id: str, frame: int) -> None:
-    """Attempts at a frame's tasks that were done count no more; the dispatcher's alone."""
+def drop_results(
+    connection: Connection, job_id: str, frame: int, pieces: Iterable[int] | None = None
+) -> None:
+    """Attempts that were done at a frame's tasks, or at some of its pieces, count no more.
+
+    The dispatcher's alone.
+    """
     of_frame = select(tasks.c.key).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
+    if pieces is not None:
+        of_frame = of_frame.where(tasks.c.tile.in_(list(pieces)))
     done = attempts.c.task.in_(of_frame) & (attempts.c.state == AttemptState.DONE.value)
     connection.execute(update(attempts).where(done).values(state=AttemptState.DROPPED.value))
 
@@ -121,7 +130,7 @@ def attempts_of_tasks(connection: Connection, keys: Iterable[TaskKey]) -> list[A
 
 
 def _task(row: Row[tuple[object, ...]]) -> TaskRow:
-    return TaskRow(TaskKey.parse(row.key), TaskState(row.state), row.failures, row.losses)
+    return TaskRow(TaskKey.parse(row.key), TaskState(row.state), row.failures, row.losses, row.renders)
 
 
 def _attempt(row: Row[tuple[object, ...]]) -> AttemptRow:

@@ -127,6 +127,44 @@ def test_pieces_are_dropped_with_their_previews_and_logs_stay(store: Database, j
         assert outputs.logs(c, ["a1"]) == {"a1": left[0].id}
 
 
+def test_some_pieces_of_a_frame_can_be_dropped_and_the_others_stay(store: Database, job: str) -> None:
+    with store.write() as c:
+        for tile in range(3):
+            key = TaskKey(job, TaskKind.TILE, 7, tile)
+            work.open_task(c, key)
+            work.start_attempt(c, f"a{tile}", key, "w1", 5.0)
+            work.change_attempt(c, f"a{tile}", state=AttemptState.DONE.value)
+            for role in (Role.PIECE, Role.PREVIEW, Role.LOG):
+                outputs.add(c, key, f"a{tile}", stored(role, f"{role}-{tile}"), AVX2)
+        assert sorted(outputs.drop_pieces(c, job, 7, [0, 2])) == [
+            "key/piece-0",
+            "key/piece-2",
+            "key/preview-0",
+            "key/preview-2",
+        ]
+        work.drop_results(c, job, 7, [0, 2])
+        left = {row.file.name for row in outputs.of_frames(c, job, [7])[7]}
+        states = {row.id: row.state for row in work.attempts_of_job(c, job)}
+    assert left == {"piece-1", "preview-1", "log-0", "log-1", "log-2"}
+    assert states == {"a0": "dropped", "a1": "done", "a2": "dropped"}
+
+
+def test_pictures_of_whole_frames_come_by_frame_and_movies_by_job(store: Database, job: str) -> None:
+    with store.write() as c:
+        for frame in (9, 7):
+            whole = TaskKey(job, TaskKind.FINISH, frame)
+            outputs.add(c, whole, "a1", stored(Role.OUTPUT, f"b{frame}.png"))
+            outputs.add(c, whole, "a1", stored(Role.OUTPUT, f"a{frame}.png"))
+            outputs.add(c, whole, "a1", stored(Role.PREVIEW, f"p{frame}.jpg"))
+        outputs.add(c, TILE, "a2", stored(Role.PREVIEW, "tile.jpg"))
+        movie = outputs.add(c, TaskKey(job, TaskKind.ENCODE), "a3", stored(Role.VIDEO, "shot.mkv"))
+        pictures = outputs.of_whole_frames(c, job, [Role.OUTPUT])
+        assert [row.file.name for row in pictures] == ["b7.png", "a7.png", "b9.png", "a9.png"]
+        both = outputs.of_whole_frames(c, job, [Role.OUTPUT, Role.PREVIEW])
+        assert [row.file.name for row in both][2::3] == ["p7.jpg", "p9.jpg"]
+        assert [(row.id, row.frame) for row in outputs.movies(c, job)] == [(movie, None)]
+
+
 def test_a_piece_comes_back_with_its_render_class(store: Database, job: str) -> None:
     with store.write() as c:
         number = outputs.add(c, TILE, "a1", stored(Role.PIECE, "x.exr"), AVX2)
