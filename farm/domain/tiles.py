@@ -8,6 +8,7 @@ the one place that turns one into the other.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,6 +64,20 @@ class Box:
         bottom = min(within.y + within.height, self.y + self.height + overlap)
         return Box(x, y, right - x, bottom - y)
 
+    @classmethod
+    def of_border(cls, border: Border, frame: Size) -> Box:
+        """The pixels of ``frame`` that Blender renders for ``border``; none where the box is empty.
+
+        Blender multiplies float32 values and truncates (`RE_InitState`, `disprect`).
+        """
+
+        def pixel(edge: float, of: int) -> int:
+            return min(max(int(_float32(_float32(edge) * of)), 0), of)
+
+        left, right = pixel(border.min_x, frame.width), pixel(border.max_x, frame.width)
+        bottom, top = pixel(border.min_y, frame.height), pixel(border.max_y, frame.height)
+        return cls(left, frame.height - top, max(0, right - left), max(0, top - bottom))
+
     def border(self, frame: Size) -> Border:
         """The render border that makes Blender render exactly these pixels of ``frame``.
 
@@ -80,6 +95,11 @@ class Box:
             min_y=edge(bottom, frame.height),
             max_y=edge(bottom + self.height, frame.height),
         )
+
+
+def _float32(value: float) -> float:
+    """The nearest float32: a product of a float32 and a whole number below 2^24 is rounded only once."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import DDL, Column, Connection, inspect, select, update
+from sqlalchemy import Column, Connection, inspect, select, update
 from sqlalchemy.schema import CreateColumn
 
 from farm.domain.errors import Unavailable
@@ -39,7 +39,7 @@ def bring_up_to_date(connection: Connection, where: str) -> None:
     for step in range(found + 1, VERSION + 1):
         for column in _NEW_COLUMNS[step]:
             said = CreateColumn(column).compile(dialect=connection.dialect)
-            connection.execute(DDL(f"ALTER TABLE {column.table.name} ADD COLUMN {said}"))
+            connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {said}")
     for table in metadata.sorted_tables:
         for index in table.indexes:  # also on tables of an older version
             index.create(connection, checkfirst=True)
@@ -52,5 +52,5 @@ def _version_of(connection: Connection) -> int:
     """The version of the tables that are there. The first one did not number them; none need no steps."""
     tables = set(inspect(connection).get_table_names())
     if version.name in tables:
-        return connection.execute(select(version.c.number).where(version.c.id == _ROW)).scalar_one()
+        return int(connection.execute(select(version.c.number).where(version.c.id == _ROW)).scalar_one())
     return 1 if jobs.name in tables else VERSION

@@ -98,6 +98,30 @@ def test_the_border_of_a_tile_gives_exactly_its_box(cut: tuple[Size, TileGrid, i
         assert truncated(tile.rendered.border(size), size) == tile.rendered
 
 
+fractions = st.floats(0, 1, width=32)
+
+
+@given(st.builds(Border, fractions, fractions, fractions, fractions), sizes)
+def test_the_box_of_a_border_is_what_blender_makes_of_it(border: Border, frame: Size) -> None:
+    wanted, found = truncated(border, frame), Box.of_border(border, frame)
+
+    assert (found.x, found.y) == (wanted.x, wanted.y)
+    assert found.size == Size(max(0, wanted.width), max(0, wanted.height))
+
+
+@given(cut_frames())
+def test_a_box_comes_back_from_its_border(cut: tuple[Size, TileGrid, int]) -> None:
+    size, grid, overlap = cut
+    for tile in grid.tiles(size.box, overlap):
+        assert Box.of_border(tile.rendered.border(size), size) == tile.rendered
+
+
+def test_the_box_of_a_border_drawn_by_hand() -> None:
+    """0.1 is a little more than a tenth as a float32, but not after the product: 64 of 640 pixels."""
+    assert Box.of_border(Border(0.1, 0.9, 0.25, 1.0), Size(640, 360)) == Box(64, 0, 512, 270)
+    assert Box.of_border(Border(0.5, 0.5, 0.0, 1.0), Size(640, 360)).width == 0
+
+
 @pytest.mark.parametrize("upward", [False, True], ids=["x", "y"])
 def test_every_edge_of_every_size_up_to_8192_is_exact(upward: bool) -> None:
     for of in range(1, 8193):
