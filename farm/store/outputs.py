@@ -89,10 +89,13 @@ def logs(connection: Connection, attempt_ids: Iterable[str]) -> dict[str, int]:
     return {str(row.attempt_id): int(row.id) for row in connection.execute(query)}
 
 
-def movies(connection: Connection, job_id: str) -> list[OutputRow]:
-    """The movies made of a job's frames, in the order of their commit."""
-    query = select(outputs).where(outputs.c.job_id == job_id, outputs.c.role == Role.VIDEO.value)
-    return [_output(row) for row in connection.execute(query.order_by(outputs.c.id))]
+def movies(connection: Connection, job_ids: Iterable[str]) -> dict[str, list[OutputRow]]:
+    """The movies made of jobs' frames, by job and in the order of their commit."""
+    found: dict[str, list[OutputRow]] = {job_id: [] for job_id in job_ids}
+    query = select(outputs).where(outputs.c.job_id.in_(list(found)), outputs.c.role == Role.VIDEO.value)
+    for row in map(_output, connection.execute(query.order_by(outputs.c.id))):
+        found[row.job_id].append(row)
+    return found
 
 
 def of_whole_frames(connection: Connection, job_id: str, roles: Iterable[Role]) -> Iterator[OutputRow]:

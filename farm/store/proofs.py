@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from farm.domain.work import Proof
 from farm.store.schema import proofs
@@ -34,13 +34,30 @@ def put(connection: Connection, job_id: str, by_job: str, proof: Proof, now: flo
         connection.execute(insert(proofs).values(job_id=job_id, frame=proof.frame, **values))
 
 
-def of_job(connection: Connection, job_id: str) -> list[ProofRow]:
-    """Proofs of a job's frames, in the order of the frames."""
-    query = select(proofs).where(proofs.c.job_id == job_id).order_by(proofs.c.frame)
-    return [
-        ProofRow(row.frame, row.by_job, row.time, Proof.model_validate_json(row.proof))
-        for row in connection.execute(query)
-    ]
+def of_job(
+    connection: Connection,
+    job_id: str,
+    by_job: str | None = None,
+    first: int = 0,
+    count: int | None = None,
+    worst_first: bool = False,
+) -> list[ProofRow]:
+    """Proofs of a job's frames, in the order of the frames; ``count`` of them from the ``first``-th on.
+
+    ``by_job`` keeps those that this job made, ``worst_first`` puts frames that differ before the others.
+    """
+    order = (proofs.c.exact, proofs.c.frame) if worst_first else (proofs.c.frame,)
+    query = select(proofs).where(proofs.c.job_id == job_id).order_by(*order).offset(first).limit(count)
+    if by_job is not None:
+        query = query.where(proofs.c.by_job == by_job)
+    return [_proof(row) for row in connection.execute(query)]
+
+
+def of_frame(connection: Connection, job_id: str, frame: int) -> ProofRow | None:
+    """The latest proof of a frame; None where it was never verified."""
+    query = select(proofs).where(proofs.c.job_id == job_id, proofs.c.frame == frame)
+    row = connection.execute(query).first()
+    return None if row is None else _proof(row)
 
 
 def counts(connection: Connection, job_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -54,3 +71,7 @@ def counts(connection: Connection, job_ids: Iterable[str]) -> dict[str, tuple[in
     for job_id, verified, exact in connection.execute(query):
         found[job_id] = (int(verified), int(verified) - int(exact))
     return found
+
+
+def _proof(row: Row[tuple[object, ...]]) -> ProofRow:
+    return ProofRow(row.frame, row.by_job, row.time, Proof.model_validate_json(row.proof))

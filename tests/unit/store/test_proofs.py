@@ -51,3 +51,24 @@ def test_frames_that_differ_are_counted_among_those_that_were_verified(store_wit
         proofs.put(c, "j2", "v1", proof(1, same=False), 3.0)
         assert proofs.counts(c, ["j1", "j2", "j3"]) == {"j1": (5, 1), "j2": (1, 1), "j3": (0, 0)}
         assert proofs.counts(c, []) == {}
+
+
+def test_proofs_come_by_the_page_the_worst_first_or_of_one_job_that_made_them(
+    store_with_jobs: Database,
+) -> None:
+    with store_with_jobs.write() as c:
+        for frame in range(6):
+            proofs.put(c, "j1", "v2" if frame == 2 else "v1", proof(frame, same=frame != 4), 3.0)
+        proofs.put(c, "j2", "v1", proof(9), 3.0)
+
+        def frames(**asked: object) -> list[int]:
+            return [row.frame for row in proofs.of_job(c, "j1", **asked)]  # type: ignore[arg-type]
+
+        assert frames(first=1, count=3) == [1, 2, 3]
+        assert frames(first=5, count=3) == [5]
+        assert frames(worst_first=True, count=3) == [4, 0, 1]
+        assert frames(by_job="v1") == [0, 1, 3, 4, 5]
+        found = proofs.of_frame(c, "j1", 4)
+        assert found is not None
+        assert found.proof == proof(4, same=False)
+        assert proofs.of_frame(c, "j1", 9) is None

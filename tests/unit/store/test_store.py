@@ -162,7 +162,8 @@ def test_pictures_of_whole_frames_come_by_frame_and_movies_by_job(store: Databas
         assert [row.file.name for row in pictures] == ["b7.png", "a7.png", "b9.png", "a9.png"]
         both = outputs.of_whole_frames(c, job, [Role.OUTPUT, Role.PREVIEW])
         assert [row.file.name for row in both][2::3] == ["p7.jpg", "p9.jpg"]
-        assert [(row.id, row.frame) for row in outputs.movies(c, job)] == [(movie, None)]
+        assert [(row.id, row.frame) for row in outputs.movies(c, [job, "other"])[job]] == [(movie, None)]
+        assert outputs.movies(c, ["other"]) == {"other": []}
 
 
 def test_a_piece_comes_back_with_its_render_class(store: Database, job: str) -> None:
