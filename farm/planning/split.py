@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 from farm.domain.errors import BadInput
 from farm.domain.frames import FrameRange
 from farm.domain.job import RenderSettings
-from farm.domain.plan import Plan
+from farm.domain.plan import Plan, SampleRange, Video
 from farm.domain.scene import SceneReport
-from farm.domain.tiles import Size, TileGrid
-
-#: Cycles runs its adaptive filter every 16 samples, and the filter spreads by one pixel a round
-#: (Cycles source, `ADAPTIVE_SAMPLE_STEP` and the box filter of adaptive sampling).
-_SAMPLES_PER_ROUND = 16
-#: More overlap than this costs more than it proves; measured: 32 pixels left no wrong pixel at 512 samples.
-_LARGEST_OVERLAP = 32
-#: A tile smaller than this is not worth the trip to another worker.
-_SMALLEST_TILE_PIXELS = 64 * 64
+from farm.domain.tiles import Border, Box, Size
+from farm.planning.area import cut_by_area
+from farm.planning.cutting import Cutting, counted
+from farm.planning.ranges import cut_by_samples
 
 
-def plan_job(settings: RenderSettings, report: SceneReport, workers: int) -> Plan:
-    """Plan a job for ``workers`` workers; raises `BadInput` where it cannot work as asked."""
+def plan_job(
+    settings: RenderSettings,
+    report: SceneReport,
+    workers: int,
+    there: Sequence[SampleRange] | None = None,
+) -> Plan:
+    """Plan a job for ``workers`` workers; raises `BadInput` where it cannot work as asked.
+
+    ``there`` are the sample ranges of an earlier job, for one that adds to them; None for all others.
+    """
     frames = FrameRange.parse(settings.frames) if settings.frames else report.frames
     size = report.size(settings.scale)
     if size.width < 1 or size.height < 1:
@@ -29,63 +32,77 @@ def plan_job(settings: RenderSettings, report: SceneReport, workers: int) -> Pla
             f"At {settings.scale or report.percentage} % the picture would be {size} pixels.",
             "Choose a larger --scale.",
         )
-    grid, why = _grid(settings, report, size, len(frames), workers)
-    samples = settings.samples or report.samples
-    overlap = overlap_of(samples) if grid and report.adaptive else 0
-    proven = overlap * _SAMPLES_PER_ROUND >= samples or not report.adaptive
+    area = _area(report, size)
+    cutting = _cutting(settings, report, area, len(frames), workers, there)
     return Plan(
         frames=str(frames),
         width=size.width,
         height=size.height,
-        grid=None if grid is None else str(grid),
-        overlap=overlap,
-        exact=grid is None or (proven and not report.breaks_exactness),
-        reason=f"{_count(len(frames), 'frame')} on {_count(workers, 'worker')}: {why}",
+        region=None if area == size.box else (area.x, area.y, area.width, area.height),
+        grid=None if cutting.grid is None else str(cutting.grid),
+        overlap=cutting.overlap,
+        ranges=cutting.ranges,
+        taken=cutting.taken,
+        in_order=bool(report.in_order),
+        videos=_videos(settings, report, len(frames)),
+        exact=cutting.exact,
+        reason=f"{counted(len(frames), 'frame')} on {counted(workers, 'worker')}: {cutting.why}",
     )
 
 
-def overlap_of(samples: int) -> int:
-    """Pixels of overlap for adaptive sampling: one a filter round, up to an affordable margin."""
-    return min(math.ceil(samples / _SAMPLES_PER_ROUND), _LARGEST_OVERLAP)
+def _area(report: SceneReport, size: Size) -> Box:
+    """The pixels that are rendered: the scene's region, where it has one."""
+    if report.border is None:
+        return size.box
+    area = Box.of_border(Border(*report.border), size)
+    if area.width < 1 or area.height < 1:
+        raise BadInput(
+            f"The scene's render region has no pixel of a picture of {size}.",
+            "Draw the region anew, or choose a larger --scale.",
+        )
+    return area
 
 
-def _grid(
-    settings: RenderSettings, report: SceneReport, size: Size, frames: int, workers: int
-) -> tuple[TileGrid | None, str]:
-    """The grid (None: whole frames) and the reason in words."""
-    asked = settings.grid
-    if asked is not None:
-        asked.check(size)
-    blocked = report.blocks_cutting[0].what if report.blocks_cutting else ""
-    if asked is not None and len(asked) > 1:
-        if blocked:
-            return None, f"whole frames, though {asked} tiles were asked for: {blocked}"
-        return asked, f"each cut in {len(asked)} tiles ({asked}), as asked"
-    if asked is not None or settings.tiles == "none":
-        return None, "whole frames, as asked"
-    if blocked:
-        return None, f"whole frames: {blocked}"
-    if frames >= workers:
-        return None, "whole frames"
-    pieces = min(math.ceil(workers / frames), size.width * size.height // _SMALLEST_TILE_PIXELS)
-    if report.breaks_exactness:
-        return None, f"whole frames, so that they stay exact: {report.breaks_exactness[0].what}"
-    if pieces < 2:
-        return None, "whole frames"
-    grid = near_square(pieces, size)
-    return grid, f"each cut in {len(grid)} tiles ({grid}), so that every worker has a piece"
+def _cutting(
+    settings: RenderSettings,
+    report: SceneReport,
+    area: Box,
+    frames: int,
+    workers: int,
+    there: Sequence[SampleRange] | None,
+) -> Cutting:
+    in_part = settings.first is not None or there is not None
+    if why := _why_whole(report):
+        if in_part:
+            raise BadInput(
+                f"Frames of this scene cannot be rendered in part: {why}",
+                "Render all of their samples at once.",
+            )
+        return Cutting(_whole(settings, report, why))
+    if in_part or settings.by_samples:
+        return cut_by_samples(settings, report, workers, there)
+    return cut_by_area(settings, report, area, frames, workers)
 
 
-def near_square(pieces: int, size: Size) -> TileGrid:
-    """The grid of at least ``pieces`` cells, as few as possible, whose cells are nearest to square."""
-
-    def unevenness(columns: int) -> tuple[int, float]:
-        rows = math.ceil(pieces / columns)
-        return columns * rows, abs(math.log((size.width / columns) / (size.height / rows)))
-
-    columns = min(range(1, pieces + 1), key=unevenness)
-    return TileGrid(columns, math.ceil(pieces / columns))
+def _why_whole(report: SceneReport) -> str:
+    """Why no frame of this scene may be cut, in whatever way; nothing where it may."""
+    found = report.in_order or report.blocks_cutting
+    return found[0].what if found else ""
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def _whole(settings: RenderSettings, report: SceneReport, why: str) -> str:
+    """That frames stay whole, and why, and what of that was asked for otherwise."""
+    how = "whole frames, in order on one worker" if report.in_order else "whole frames"
+    grid = settings.grid
+    if settings.by_samples:
+        return f"{how}, though sample ranges were asked for: {why}"
+    if grid is not None and len(grid) > 1:
+        return f"{how}, though {grid} tiles were asked for: {why}"
+    if settings.tiles != "auto" and not report.in_order:
+        return "whole frames, as asked"
+    return f"{how}: {why}"
+
+
+def _videos(settings: RenderSettings, report: SceneReport, frames: int) -> tuple[Video, ...]:
+    scene = (Video.SCENE,) if report.movie and frames > 1 else ()
+    return (*scene, Video.PREVIEW) if settings.video else scene

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from farm.domain.errors import BadInput
 from farm.domain.job import RenderSettings
 from farm.domain.scene import Finding, Weight
-from farm.domain.tiles import Size
+from farm.domain.plan import Video
+from farm.domain.tiles import Box, Size, TileGrid
 from farm.planning import plan_job
-from farm.planning.split import near_square
+from farm.planning.area import extra, near_square
 from tests.unit.dispatch.play import report
 
 SEQUENCER = Finding(code="sequencer", weight=Weight.NOTE, what="the sequencer makes its pictures")
@@ -48,6 +49,7 @@ def test_auto_prefers_exact_frames_and_a_forced_grid_is_labelled() -> None:
     assert plan_job(RenderSettings(frames="1"), scene, workers=4).grid is None
     forced = plan_job(RenderSettings(frames="1", tiles="2x2"), scene, workers=4)
     assert (forced.grid, forced.exact) == ("2x2", False)
+    assert forced.reason.endswith("as asked; may differ from whole frames: the sequencer makes its pictures")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,87 @@ def test_adaptive_sampling_gets_a_pixel_of_overlap_for_each_filter_round(
     settings = RenderSettings(frames="1", tiles="2x1", samples=samples)
     plan = plan_job(settings, report(adaptive=True), workers=2)
     assert (plan.overlap, plan.exact) == (overlap, exact)
+
+
+def test_the_proof_is_taken_where_it_is_affordable_and_a_margin_is_named_as_one() -> None:
+    settings = RenderSettings(frames="1", tiles="2x1", samples=1024)
+    large = plan_job(settings, report(adaptive=True), workers=2)
+    assert (large.overlap, large.exact) == (64, True)  # 640 pixels: 20 % more to render
+    assert "64 pixels of overlap prove adaptive sampling exact" in large.reason
+    small = plan_job(settings, report(adaptive=True, full_width=200), workers=2)
+    assert (small.overlap, small.exact) == (32, False)  # 200 pixels: it would be 64 % more
+    assert "32 pixels of overlap are a margin: 64 would prove adaptive sampling exact" in small.reason
+
+
+def test_half_as_much_again_is_what_a_proof_may_cost() -> None:
+    area = Size(256, 256).box
+    assert extra(TileGrid(2, 1), area, 64) == 0.5
+    settings = RenderSettings(frames="1", tiles="2x1", samples=1024)
+    for width, overlap in ((256, 64), (255, 32)):
+        scene = report(adaptive=True, full_width=width, full_height=256)
+        assert plan_job(settings, scene, workers=2).overlap == overlap
+
+
+@pytest.mark.parametrize(("adaptive", "overlap"), [(False, 11), (True, 11), (None, 0)])
+def test_a_scene_may_need_overlap_of_its_own(adaptive: bool | None, overlap: int) -> None:
+    scene = report(overlap=overlap, adaptive=bool(adaptive), samples=64)
+    plan = plan_job(RenderSettings(frames="1", tiles="2x2"), scene, workers=2)
+    assert (plan.overlap, plan.exact) == (overlap, True)
+    assert plan_job(RenderSettings(tiles="none"), scene, workers=2).overlap == 0
+
+
+def test_a_render_region_is_what_is_cut() -> None:
+    scene = report(border=(0.25, 0.75, 0.5, 1.0))
+    plan = plan_job(RenderSettings(frames="7"), scene, workers=4)
+    assert (plan.size, plan.region) == (Size(640, 360), (160, 0, 320, 180))
+    assert plan.area == Box(160, 0, 320, 180)
+    assert plan.grid == "2x2"
+    assert plan.piece(3).tile.core == Box(320, 90, 160, 90)
+    with pytest.raises(BadInput, match=r"finer than the picture \(320×180\)"):
+        plan_job(RenderSettings(tiles="321x1"), scene, workers=1)
+
+
+def test_a_region_that_is_all_of_the_picture_is_none() -> None:
+    assert plan_job(RenderSettings(), report(border=(0.0, 1.0, 0.0, 1.0)), workers=1).region is None
+
+
+def test_a_region_without_pixels_is_refused() -> None:
+    with pytest.raises(BadInput, match="no pixel of a picture of 6×3"):
+        plan_job(RenderSettings(scale=1), report(border=(0.5, 0.55, 0.0, 1.0)), workers=1)
+
+
+def test_frames_that_depend_on_those_before_stay_whole_and_in_order() -> None:
+    cloth = Finding(code="cloth", weight=Weight.NOTE, what="“Flag” is an unbaked cloth.")
+    scene = report(in_order=(cloth,))
+    plan = plan_job(RenderSettings(frames="1-3"), scene, workers=8)
+    assert (plan.in_order, plan.grid, plan.ranges) == (True, None, ())
+    assert plan.reason == (
+        "3 frames on 8 workers: whole frames, in order on one worker: “Flag” is an unbaked cloth."
+    )
+    forced = plan_job(RenderSettings(tiles="2x2"), scene, workers=8)
+    assert forced.grid is None
+    assert "in order on one worker, though 2x2 tiles were asked for: “Flag”" in forced.reason
+    by_samples = plan_job(RenderSettings(split="samples:4"), scene, workers=8)
+    assert by_samples.ranges == ()
+    assert "though sample ranges were asked for: “Flag”" in by_samples.reason
+    assert not plan_job(RenderSettings(), report(), workers=8).in_order
+
+
+@pytest.mark.parametrize(
+    ("movie", "frames", "video", "made"),
+    [
+        (False, "1-3", False, ()),
+        (True, "1-3", False, (Video.SCENE,)),
+        (True, "2", False, ()),
+        (False, "1-3", True, (Video.PREVIEW,)),
+        (True, "1-3", True, (Video.SCENE, Video.PREVIEW)),
+    ],
+)
+def test_a_movie_is_made_of_the_frames_where_the_scene_or_the_artist_asks_for_one(
+    movie: bool, frames: str, video: bool, made: tuple[Video, ...]
+) -> None:
+    plan = plan_job(RenderSettings(frames=frames, video=video), report(movie=movie), workers=1)
+    assert plan.videos == made
 
 
 def test_the_scale_sets_the_size_of_the_picture() -> None:
