@@ -14,9 +14,12 @@ from farm.domain.views import (
     FrameView,
     JobView,
     OutputView,
+    ProofView,
     SceneRef,
+    Verification,
+    VerifyRequest,
 )
-from farm.service import attempts, blobs, events, frames, jobs, outputs, scenes, status
+from farm.service import attempts, blobs, events, frames, jobs, outputs, proofs, scenes, status
 from farm.service.context import Farm
 
 
@@ -37,6 +40,17 @@ class OpenFarm:
 
     def cancel(self, who: Principal, job_id: str) -> JobView:
         return jobs.cancel(self._farm, who, job_id)
+
+    def verify(self, who: Principal, job_id: str, asked: VerifyRequest) -> Verification:
+        return proofs.verify(self._farm, who, job_id, asked)
+
+    def proofs(
+        self, who: Principal, job_id: str, first: int, count: int, worst_first: bool = False
+    ) -> list[ProofView]:
+        return proofs.listed(self._farm, who, job_id, first, count, worst_first)
+
+    def proof(self, who: Principal, job_id: str, frame: int) -> ProofView | None:
+        return proofs.of_frame(self._farm, who, job_id, frame)
 
     def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]:
         return frames.listed(self._farm, who, job_id, first, count)

@@ -19,7 +19,10 @@ from farm.domain.views import (
     FrameView,
     JobView,
     OutputView,
+    ProofView,
     SceneRef,
+    Verification,
+    VerifyRequest,
 )
 
 
@@ -33,6 +36,14 @@ class Services(Protocol):
     def job(self, who: Principal, job_id: str) -> JobView: ...
 
     def cancel(self, who: Principal, job_id: str) -> JobView: ...
+
+    def verify(self, who: Principal, job_id: str, asked: VerifyRequest) -> Verification: ...
+
+    def proofs(
+        self, who: Principal, job_id: str, first: int, count: int, worst_first: bool = False
+    ) -> list[ProofView]: ...
+
+    def proof(self, who: Principal, job_id: str, frame: int) -> ProofView | None: ...
 
     def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]: ...
 

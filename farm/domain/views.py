@@ -108,7 +108,7 @@ class JobView(Value):
     videos: tuple[OutputView, ...] = ()  # movies made of its frames
     proves: str | None = None  # the job whose frames this one verifies
     adds_to: str | None = None  # the job whose samples this one adds to
-    verified: int = 0  # frames of this job that were verified …
+    verified: int = 0  # frames of this job that were verified, or that it verified where it proves …
     differing: int = 0  # … and those of them that were found to differ
 
 

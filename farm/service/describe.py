@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from farm.domain.errors import NotFound
 from farm.domain.states import JOB_ENDED, JobState, TaskState
 from farm.domain.views import AttemptView, FrameCounts, JobView, OutputView
-from farm.store import Connection, events, frames, jobs, outputs
+from farm.store import Connection, events, frames, jobs, outputs, proofs
 from farm.store.jobs import JobRow
 from farm.store.outputs import OutputRow
 from farm.store.work import AttemptRow
@@ -26,6 +26,10 @@ def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) ->
     ids = [job.id for job in rows]
     counted = frames.counts(connection, {job.id: job.opened for job in rows})
     previews = outputs.latest_previews(connection, ids)
+    proved = proofs.counts(connection, ids)
+    if verifications := {job.id: job.proves for job in rows if job.proves is not None}:
+        proved |= proofs.made(connection, verifications)
+    videos = outputs.movies(connection, ids)
     asked = {intent.job_id for intent in events.waiting_intents(connection)}
     views = []
     for job in rows:
@@ -49,6 +53,11 @@ def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) ->
                 error=job.error,
                 cure=job.cure,
                 preview=previews.get(job.id),
+                videos=tuple(map(describe_output, videos[job.id])),
+                proves=job.proves,
+                adds_to=job.adds_to,
+                verified=proved[job.id][0],
+                differing=proved[job.id][1],
             )
         )
     return views

@@ -98,7 +98,8 @@ def _tiles(
     never = TaskState.CANCELLED if state is TaskState.CANCELLED else TaskState.WAITING
     tiles = []
     for index in range(plan.pieces_per_frame):
-        box = plan.piece(index).tile.core
+        cut = plan.piece(index)
+        box, part = cut.tile.core, cut.samples
         attempt = at_work.get(index)
         tiles.append(
             TileView(
@@ -108,6 +109,7 @@ def _tiles(
                 y=box.y,
                 width=box.width,
                 height=box.height,
+                samples=None if part is None else (part.first, part.first + part.count),
                 worker_id=attempt.worker_id if attempt else None,
                 progress=attempt.progress if attempt else None,
                 preview=previews.get(index),

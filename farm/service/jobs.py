@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from farm.domain.errors import BadInput, Conflict
+from farm.domain.errors import BadInput, Conflict, UsageError
 from farm.domain.job import JobSpec, Principal, new_id
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import JobView
+from farm.service import additions
 from farm.service.context import Farm
 from farm.service.describe import describe_jobs, found
 from farm.store import events, jobs, scenes
@@ -13,11 +14,16 @@ from farm.store.events import IntentKind
 
 
 def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
-    """Accept a job; raises `BadInput` where its scene is not here."""
+    """Accept a job; raises `BadInput` where its scene is not here, and as `additions.check` does."""
+    if spec.proves is not None:  # its plan comes from the job that it proves
+        raise UsageError(
+            "A proof cannot be submitted as a job.", f"Ask for it with: farm verify {spec.proves}"
+        )
     job_id = new_id()
     with farm.store.write() as connection:
         if not scenes.is_known(connection, spec.scene_id):
             raise BadInput("The farm does not have this scene.", "Send the scene first, then submit the job.")
+        additions.check(connection, spec)
         jobs.add(connection, job_id, who, spec, farm.now())
         return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, func, insert, select, update
@@ -70,6 +70,19 @@ def counts(connection: Connection, job_ids: Iterable[str]) -> dict[str, tuple[in
     )
     for job_id, verified, exact in connection.execute(query):
         found[job_id] = (int(verified), int(verified) - int(exact))
+    return found
+
+
+def made(connection: Connection, verifications: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """As `counts`, by the job that made the proofs; ``verifications`` says whose frames each proves."""
+    found = dict.fromkeys(verifications, (0, 0))
+    query = (
+        select(proofs.c.by_job, func.count(), func.sum(proofs.c.exact))
+        .where(proofs.c.job_id.in_(set(verifications.values())), proofs.c.by_job.in_(list(found)))
+        .group_by(proofs.c.by_job)
+    )
+    for by_job, verified, exact in connection.execute(query):
+        found[by_job] = (int(verified), int(verified) - int(exact))
     return found
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from farm.domain.job import JobSpec
-from farm.domain.views import AttemptView, JobView
+from farm.domain.views import AttemptView, JobView, ProofView, Verification, VerifyRequest
 from web.needs import Farm, Who
 from web.problems import documented
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=documented(422, 503))
 
 
-@router.post("", status_code=201, summary="Submit a job", responses=documented(400, 404))
+@router.post("", status_code=201, summary="Submit a job", responses=documented(400, 404, 409))
 def submit_job(spec: JobSpec, farm: Farm, who: Who) -> JobView:
-    """The scene must be registered. Settings that are left out stay as the scene has them."""
+    """The scene must be registered. Settings that are left out stay as the scene has them.
+
+    With ``adds_to`` the job adds samples to those that another one kept (its ``first``): the settings
+    must be that job's but for samples, first and frames.
+    """
     return farm.submit(who, spec)
 
 
@@ -40,6 +44,35 @@ def get_job(job_id: str, farm: Farm, who: Who) -> JobView:
 def cancel_job(job_id: str, farm: Farm, who: Who) -> JobView:
     """Finished frames are kept; what renders now is stopped."""
     return farm.cancel(who, job_id)
+
+
+@router.post(
+    "/{job_id}/verify",
+    status_code=201,
+    summary="Prove that frames are those rendered whole",
+    responses={
+        200: {"model": Verification, "description": "There is nothing to prove; no job was made."},
+        **documented(400, 404, 409),
+    },
+)
+def verify_job(job_id: str, asked: VerifyRequest, farm: Farm, who: Who, response: Response) -> Verification:
+    """Makes a job that renders each frame whole, in plain Blender, and compares every pass and file."""
+    made = farm.verify(who, job_id, asked)
+    if made.job is None:
+        response.status_code = 200
+    return made
+
+
+@router.get("/{job_id}/proofs", summary="What came out of verifying a job", responses=documented(404))
+def list_proofs(
+    job_id: str,
+    farm: Farm,
+    who: Who,
+    first: Annotated[int, Query(ge=0, lt=1 << 31)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> list[ProofView]:
+    """The latest proof of each verified frame, by frame; of a job that verifies, those that it made."""
+    return farm.proofs(who, job_id, first, count)
 
 
 @router.get("/{job_id}/attempts", summary="Tries of a job's tasks", responses=documented(404))

@@ -19,7 +19,9 @@ from web.problems import documented
 router = APIRouter(prefix="/outputs", tags=["outputs"], responses=documented(404, 422, 503))
 
 #: What a browser may show in place. A file of any other type, named by a hostile scene, is only saved.
-_SHOWN = frozenset({"image/png", "image/jpeg", "image/webp", "image/bmp", "text/plain"})
+_SHOWN = frozenset(
+    {"image/png", "image/jpeg", "image/webp", "image/bmp", "video/mp4", "video/webm", "text/plain"}
+)
 
 
 @router.get(

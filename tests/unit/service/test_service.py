@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,47 +14,16 @@ from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.views import BlobQuery
 from farm.domain.work import Progress, Role, StoredFile
-from farm.planning import plan_job
 from farm.service import attempts, blobs, events, frames, jobs, outputs, scenes, status
 from farm.service.context import Farm
 from farm.service.health import HOLDS_SECONDS, Health
-from farm.settings import Settings
 from farm.storage import MemoryStorage
-from farm.store import Database, head, work, workers
 from farm.store import frames as frame_rows
+from farm.store import head, work, workers
 from farm.store import jobs as job_rows
 from farm.store import outputs as output_rows
-from tests.unit.dispatch.play import report, worker
-
-DATA = b"BLENDER-v502"
-SHA = hashlib.sha256(DATA).hexdigest()
-MANIFEST = SceneManifest(main="a.blend", files={"a.blend": Blob(sha256=SHA, bytes=len(DATA))})
-
-
-@pytest.fixture
-def farm(tmp_path: Path) -> Iterator[Farm]:
-    farm = Farm(Database(f"sqlite:///{tmp_path / 'farm.sqlite3'}"), MemoryStorage(), Settings(home=tmp_path))
-    with farm.store.write() as connection:
-        job_rows.add_user(connection, LOCAL_OWNER, 1.0)
-    yield farm
-    farm.close()
-
-
-@pytest.fixture
-def job_id(farm: Farm) -> str:
-    blobs.put(farm, LOCAL_OWNER, SHA, [DATA])
-    scene = scenes.register(farm, LOCAL_OWNER, MANIFEST)
-    return jobs.submit(farm, LOCAL_OWNER, JobSpec(name="One", scene_id=scene.scene_id)).id
-
-
-def planned(farm: Farm, job_id: str, tiles: str = "none") -> None:
-    job = jobs.get(farm, LOCAL_OWNER, job_id)
-    settings = job.settings.model_copy(update={"tiles": tiles})
-    plan = plan_job(settings, report(), 2)
-    with farm.store.write() as connection:
-        job_rows.change(
-            connection, job_id, state=JobState.RENDERING.value, started=1.0, plan=plan.model_dump_json()
-        )
+from tests.unit.dispatch.play import worker
+from tests.unit.service.conftest import DATA, MANIFEST, SHA, planned
 
 
 def test_only_blobs_that_the_farm_lacks_are_asked_for(farm: Farm) -> None:

@@ -72,3 +72,16 @@ def test_proofs_come_by_the_page_the_worst_first_or_of_one_job_that_made_them(
         assert found is not None
         assert found.proof == proof(4, same=False)
         assert proofs.of_frame(c, "j1", 9) is None
+
+
+def test_proofs_are_counted_by_the_job_that_made_them_too(store_with_jobs: Database) -> None:
+    with store_with_jobs.write() as c:
+        for frame in range(3):
+            proofs.put(c, "j1", "v1", proof(frame, same=frame != 1), 3.0)
+        proofs.put(c, "j1", "v2", proof(2), 4.0)
+        proofs.put(c, "j2", "v3", proof(2), 4.0)
+        assert proofs.made(c, {"v1": "j1", "v2": "j1", "v9": "j2"}) == {
+            "v1": (2, 1),
+            "v2": (1, 0),
+            "v9": (0, 0),
+        }

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError
 from farm.domain.events import EventKind
 from farm.domain.frames import FrameRange
-from farm.domain.job import JobSpec, Principal, RenderSettings
+from farm.domain.job import LOCAL_OWNER, JobSpec, Principal, RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import Blob, Finding, LayerReport, SceneManifest, SceneReport
 from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.tiles import TileGrid
 from farm.domain.views import (
     AttemptView,
     BlobQuery,
@@ -26,11 +25,14 @@ from farm.domain.views import (
     FrameView,
     JobView,
     OutputView,
+    ProofView,
     SceneRef,
     TileView,
+    Verification,
+    VerifyRequest,
     WorkerView,
 )
-from farm.domain.work import Progress, RenderClass, Role, WorkerInfo
+from farm.domain.work import Progress, Proof, RenderClass, Role, WorkerInfo
 
 SCENE_ID = "5c" * 32
 CLASS = RenderClass(blender="5.2.3 e13b728c6880", device="CPU", kernel="avx2")
@@ -73,6 +75,7 @@ class FakeFarm:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.all: dict[str, _Job] = {}
+        self.proved: dict[str, dict[int, ProofView]] = {}
         self.rows: list[EventView] = []
         self.stored: dict[int, tuple[OutputView, bytes]] = {}
         self.blobs: dict[str, bytes] = {}
@@ -90,7 +93,7 @@ class FakeFarm:
         self._ready()
         if spec.scene_id not in self.scenes:
             raise NotFound("The farm has no such scene.", "Register the scene first.")
-        return self.add(spec.name, owner=who.name, settings=spec.settings)
+        return self.add(spec.name, owner=who.name, settings=spec.settings, adds_to=spec.adds_to)
 
     def jobs(self, who: Principal, limit: int, before: str | None) -> list[JobView]:
         self._ready()
@@ -134,6 +137,29 @@ class FakeFarm:
         bad = (AttemptState.FAILED, AttemptState.LOST)
         with self.lock:
             return [tried for tried in self._job(job_id).attempts if not failed or tried.state in bad]
+
+    def verify(self, who: Principal, job_id: str, asked: VerifyRequest) -> Verification:
+        job = self._job(job_id).view
+        if job.state not in JOB_ENDED:
+            raise Conflict(f"Job {job_id} has not ended yet: it is {job.state}.", "Wait for its end.")
+        if job.plan is None or job.plan.pieces_per_frame == 0:
+            return Verification(reason=f"Nothing to prove: the frames of job {job_id} were never cut.")
+        made = self.add(f"proof of {job.name}", proves=job_id)
+        self.plan(made.id, asked.frames or job.plan.frames, scene=job.report, reason="compared")
+        return Verification(job=self.job(who, made.id))
+
+    def proofs(
+        self, who: Principal, job_id: str, first: int, count: int, worst_first: bool = False
+    ) -> list[ProofView]:
+        job = self._job(job_id).view
+        of = self.proved.get(job.proves or job_id, {})
+        found = [of[frame] for frame in sorted(of) if job.proves is None or of[frame].by_job == job_id]
+        if worst_first:
+            found.sort(key=lambda view: view.proof.exact)
+        return found[first : first + count]
+
+    def proof(self, who: Principal, job_id: str, frame: int) -> ProofView | None:
+        return self.proved.get(self._job(job_id).view.proves or job_id, {}).get(frame)
 
     def missing_blobs(self, who: Principal, query: BlobQuery) -> BlobQuery:
         return BlobQuery(sha256=tuple(name for name in query.sha256 if name not in self.blobs))
@@ -200,6 +226,8 @@ class FakeFarm:
         owner: str = "local",
         settings: RenderSettings | None = None,
         age: float = 0.0,
+        proves: str | None = None,
+        adds_to: str | None = None,
     ) -> JobView:
         view = JobView(
             id=job_id or f"job{len(self.all) + 1:05d}",
@@ -209,6 +237,8 @@ class FakeFarm:
             scene_id=SCENE_ID,
             settings=settings or RenderSettings(),
             created=time.time() - age,
+            proves=proves,
+            adds_to=adds_to,
         )
         with self.lock:
             self.all[view.id] = _Job(view)
@@ -223,13 +253,13 @@ class FakeFarm:
         overlap: int = 0,
         reason: str = "24 frames on 2 workers: whole frames",
         scene: SceneReport | None = None,
+        **more: object,
     ) -> None:
         with self.lock:
             job = self._job(job_id)
             size = (scene or report()).size(job.view.settings.scale)
-            plan = Plan(
-                frames=frames, width=size.width, height=size.height, grid=grid, overlap=overlap, reason=reason
-            )
+            told = {"frames": frames, "width": size.width, "height": size.height, "grid": grid}
+            plan = Plan.model_validate(told | {"overlap": overlap, "reason": reason} | more)
             job.frames = {
                 frame: FrameView(frame=frame, state=TaskState.WAITING, tiles=_tiles(plan))
                 for frame in FrameRange.parse(frames)
@@ -361,6 +391,31 @@ class FakeFarm:
             )
             self._set(job, preview=preview.id)
 
+    def film(self, job_id: str, name: str, content: bytes, media_type: str = "video/mp4") -> OutputView:
+        """Commit a movie of the job's frames."""
+        movie = self.store(name, content, media_type, Role.VIDEO)
+        with self.lock:
+            job = self._job(job_id)
+            self._set(job, videos=(*job.view.videos, movie))
+            told = movie.model_dump(mode="json", include={"role", "name", "bytes", "sha256"})
+            self.event(EventKind.OUTPUT_COMMITTED, job_id, frame=None, output_id=movie.id, **told)
+        return movie
+
+    def prove(self, job_id: str, proof: Proof) -> None:
+        """The verification ``job_id`` found this of a frame; told to those who look at the job it proves."""
+        with self.lock:
+            job = self._job(job_id)
+            of = job.view.proves or job_id
+            view = ProofView(frame=proof.frame, by_job=job_id, time=time.time(), proof=proof)
+            self.proved.setdefault(of, {})[proof.frame] = view
+            for told in {of, job_id}:
+                known = self.proofs(LOCAL_OWNER, told, 0, 1000)
+                differing = sum(not one.proof.exact for one in known)
+                self._set(self._job(told), verified=len(known), differing=differing)
+            if proof.frame in job.frames:
+                self.frame_state(job_id, proof.frame, TaskState.DONE, seconds=proof.seconds)
+            self.event(EventKind.FRAME_VERIFIED, of, frame=proof.frame, by_job=job_id, exact=proof.exact)
+
     def fail_attempt(self, job_id: str, task: TaskKey, what: str, cure: str = "", **more: object) -> None:
         told: dict[str, object] = {
             "id": f"try{len(self._job(job_id).attempts) + 1}",
@@ -451,16 +506,16 @@ def finding(code: str, weight: str, what: str, cure: str = "") -> Finding:
 
 
 def _tiles(plan: Plan) -> tuple[TileView, ...]:
-    if plan.grid is None:
-        return ()
+    cuts = [plan.piece(index) for index in range(plan.pieces_per_frame)]
     return tuple(
         TileView(
-            index=tile.index,
+            index=cut.tile.index,
             state=TaskState.WAITING,
-            x=tile.core.x,
-            y=tile.core.y,
-            width=tile.core.width,
-            height=tile.core.height,
+            x=cut.tile.core.x,
+            y=cut.tile.core.y,
+            width=cut.tile.core.width,
+            height=cut.tile.core.height,
+            samples=None if (part := cut.samples) is None else (part.first, part.first + part.count),
         )
-        for tile in TileGrid.parse(plan.grid).tiles(plan.area)
+        for cut in cuts
     )

@@ -11,11 +11,12 @@ from fastapi.testclient import TestClient
 from farm.domain.errors import Unavailable
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.work import Role
-from tests.unit.web.fake_farm import SCENE_ID, FakeFarm
+from farm.domain.work import Proof, Role, Row
+from tests.unit.web.fake_farm import CLASS, SCENE_ID, FakeFarm
 from web.limit import LARGEST_REQUEST
 
 PROBLEM = "application/problem+json"
+SAME = Row(kind="pass", name="ViewLayer.Combined", same=True, pixels=4, differing=0, largest=0.0)
 
 
 def test_a_submitted_job_is_created_and_can_be_read_back(client: TestClient) -> None:
@@ -71,6 +72,87 @@ def test_failed_attempts_are_told_apart(client: TestClient, farm: FakeFarm) -> N
     farm.fail_attempt("a", TaskKey("a", TaskKind.FRAME, 1), "Blender crashed.", "Try again.")
     (failed,) = client.get("/api/jobs/a/attempts?failed=true").json()
     assert (failed["what"], failed["words"]) == ("Blender crashed.", "frame 1")
+
+
+def proof(frame: int, *rows: Row) -> Proof:
+    return Proof(frame=frame, render_class=CLASS, rows=rows or (SAME,), seconds=3.2)
+
+
+def test_verifying_makes_a_job_and_its_proofs_come_by_the_page(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-4", grid="2x2")
+    early = client.post("/api/jobs/a/verify", json={})
+    assert (early.status_code, early.headers["content-type"]) == (409, PROBLEM)
+    farm.end("a", JobState.DONE)
+    answer = client.post("/api/jobs/a/verify", json={"frames": "1-3"})
+    assert answer.status_code == 201
+    job = answer.json()["job"]
+    assert (job["proves"], job["name"], job["plan"]["frames"]) == ("a", "proof of shot", "1-3")
+    for frame in (1, 2, 3):
+        farm.prove(job["id"], proof(frame, Row(kind="pass", name="ViewLayer.Depth", same=frame != 2)))
+    page = client.get("/api/jobs/a/proofs?first=1&count=2").json()
+    assert [(one["frame"], one["by_job"], one["proof"]["rows"][0]["same"]) for one in page] == [
+        (2, job["id"], False),
+        (3, job["id"], True),
+    ]
+    told = client.get("/api/jobs/a").json()
+    assert (told["verified"], told["differing"]) == (3, 1)
+
+
+def test_where_there_is_nothing_to_prove_no_job_is_made(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-4")
+    farm.end("a", JobState.DONE)
+    answer = client.post("/api/jobs/a/verify", json={"frames": None})
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "job": None,
+        "reason": "Nothing to prove: the frames of job a were never cut.",
+    }
+    assert len(client.get("/api/jobs").json()) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [({"frames": "all"}, 400), ({"frame": "1"}, 422), ({"frames": 7}, 422)]
+)
+def test_a_verification_that_cannot_be_read_is_refused(
+    client: TestClient, farm: FakeFarm, body: dict[str, object], status: int
+) -> None:
+    farm.add("shot", "a")
+    assert client.post("/api/jobs/a/verify", json=body).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"split": "rows"}, "“rows” is not a way to cut frames."),
+        (
+            {"split": "samples:2", "tiles": "2x2"},
+            "A frame is cut into 2x2 tiles or into sample ranges, not both.",
+        ),
+    ],
+)
+def test_a_way_to_cut_that_cannot_be_is_a_usage_error_with_a_cure(
+    client: TestClient, settings: dict[str, str], what: str
+) -> None:
+    answer = client.post("/api/jobs", json={"name": "x", "scene_id": SCENE_ID, "settings": settings})
+    assert (answer.status_code, answer.json()["detail"]) == (400, what)
+    assert answer.json()["cure"]
+
+
+def test_a_movie_is_listed_with_its_job_and_shown_in_place_with_ranges(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    farm.add("shot", "a")
+    movie = farm.film("a", "out/shot.mp4", bytes(range(200)))
+    (listed,) = client.get("/api/jobs/a").json()["videos"]
+    assert (listed["id"], listed["role"], listed["name"]) == (movie.id, "video", "out/shot.mp4")
+    answer = client.get(f"/api/outputs/{movie.id}", headers={"Range": "bytes=10-19"})
+    assert (answer.status_code, answer.content) == (206, bytes(range(10, 20)))
+    assert answer.headers["content-type"] == "video/mp4"
+    assert answer.headers["content-disposition"].startswith("inline;")
+    other = farm.film("a", "shot.mkv", b"x", "video/x-matroska")
+    assert client.get(f"/api/outputs/{other.id}").headers["content-disposition"].startswith("attachment;")
 
 
 def test_a_blob_is_streamed_in_pieces_and_then_no_longer_missing(client: TestClient, farm: FakeFarm) -> None:
@@ -353,6 +435,8 @@ def test_the_description_covers_the_api_and_says_that_errors_are_problems(client
         ("GET", "/api/jobs"),
         ("GET", "/api/jobs/{job_id}"),
         ("POST", "/api/jobs/{job_id}/cancel"),
+        ("POST", "/api/jobs/{job_id}/verify"),
+        ("GET", "/api/jobs/{job_id}/proofs"),
         ("GET", "/api/jobs/{job_id}/frames"),
         ("GET", "/api/jobs/{job_id}/frames/{frame}"),
         ("GET", "/api/jobs/{job_id}/attempts"),
