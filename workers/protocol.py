@@ -194,7 +194,9 @@ class Compare:
     ``digests`` are left. Keys of metadata that always differ (date, host, render time, memory) are left
     out. Answer: Done; ``report`` has ``rows``, each a `farm.domain.work.Row` as plain JSON. With
     ``noisy``, Combined is compared with the reference's Noisy Image where it has one: digests are of the
-    frame before denoising.
+    frame before denoising. ``added`` are passes that only the reference was made to store: the candidate
+    need not have them. ``area`` is [x, y, width, height] in the frame, y down, of what the digests are
+    of, where that is not the whole frame.
     """
 
     reference: str
@@ -202,6 +204,8 @@ class Compare:
     digests: Dict[str, str] = field(default_factory=dict)
     noisy: bool = False
     tolerance: float = 0.0
+    added: List[str] = field(default_factory=list)
+    area: Optional[List[int]] = None
 
 
 @dataclass(frozen=True)
@@ -209,13 +213,17 @@ class RenderReference:
     """Reference process: render a whole frame as an artist's own Blender would, and save all its passes.
 
     Shares no code with pieces, merge and finish. Outputs land under ``out_dir`` under the names that a
-    job delivers, passes at ``exr`` (the noisy picture too, where the scene denoises).
-    Answer: Done with ``outputs`` and ``seconds``.
+    job delivers, passes at ``exr`` (the noisy picture too, where the scene denoises). With ``first``, only
+    so many of the samples that ``look`` asks for: Cycles' own sample subset.
+    Answer: Done with ``outputs`` and ``seconds``; ``report`` has ``added`` (see `Compare`), ``passes``
+    (False where the picture has none, as one made of strips), ``burnt`` (what no second render can repeat
+    and the scene burns into its picture, in words) and ``stamped`` (the outputs that it is burnt into).
     """
 
     look: Look
     out_dir: str
     exr: str
+    first: Optional[int] = None
 
 
 @dataclass(frozen=True)

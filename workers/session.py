@@ -26,6 +26,7 @@ class Modules:
 
     render: str = "workers.inside_blender"
     imaging: str = "workers.imaging"
+    reference: str = "workers.reference"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Session:
             await self._render.kill()
             self._render = None
         if self._render is None:
-            self._render = await self._start_blender(log)
+            self._render = await self._start_blender("Blender", self.ground.modules.render, log)
             self._orders = 0
             await self._open(self._render)
         self._render.log = log
@@ -122,17 +123,14 @@ class Session:
 
         Where memory is short, the warm one makes room first.
         """
-        await self.lay_out()
-        warm = self._render
-        if warm is not None and warm.alive and telemetry.host().memory_free < 1.2 * warm.memory():
-            await warm.kill()
-        child = await self._start_blender(log)
-        self._others.append(child)
-        await self._open(child)
-        return child
+        return await self._another("Blender", self.ground.modules.render, log)
+
+    async def reference(self, log: AttemptLog) -> Child:
+        """A reference process with the scene open, as `fresh` gives a render process."""
+        return await self._another("The reference process", self.ground.modules.reference, log)
 
     async def release(self, child: Child) -> None:
-        """End a process that `fresh` gave."""
+        """End a process that `fresh` or `reference` gave."""
         await child.kill()
         if child in self._others:
             self._others.remove(child)
@@ -171,11 +169,19 @@ class Session:
         await self.end_processes()
         await asyncio.to_thread(scene_folder.remove, self.root)
 
-    async def _start_blender(self, log: AttemptLog) -> Child:
+    async def _another(self, program: str, module: str, log: AttemptLog) -> Child:
+        await self.lay_out()
+        warm = self._render
+        if warm is not None and warm.alive and telemetry.host().memory_free < 1.2 * warm.memory():
+            await warm.kill()
+        child = await self._start_blender(program, module, log)
+        self._others.append(child)
+        await self._open(child)
+        return child
+
+    async def _start_blender(self, program: str, module: str, log: AttemptLog) -> Child:
         folders = Folders(self.scratch, self.ground.driver_cache, (self.scene, self.inputs))
-        start = launch(
-            "Blender", self.runtime, self.ground.modules.render, folders, sandbox=self.ground.sandbox
-        )
+        start = launch(program, self.runtime, module, folders, sandbox=self.ground.sandbox)
         return await Child.start(start, log, self.ground.patience)
 
     async def _open(self, child: Child) -> None:

@@ -11,6 +11,7 @@ from workers.steps.finish import finish
 from workers.steps.frame import frame
 from workers.steps.inspection import inspect
 from workers.steps.tile import tile
+from workers.steps.verify import verify
 
 Step = Callable[[Attempt], Awaitable[Result]]
 
@@ -19,6 +20,7 @@ STEPS: Mapping[TaskKind, Step] = {
     TaskKind.FRAME: frame,
     TaskKind.TILE: tile,
     TaskKind.FINISH: finish,
+    TaskKind.VERIFY: verify,
 }
 
 __all__ = ["STEPS", "Step"]
