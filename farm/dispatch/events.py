@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from farm.dispatch.state import Earlier
 from farm.domain.work import Failure, Progress, Result, WorkerInfo
 
 
@@ -12,6 +14,14 @@ class CancelAsked:
     """A user wants a job to stop."""
 
     job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierFound:
+    """What an earlier job left of frames that a job is about to open."""
+
+    job_id: str
+    frames: Mapping[int, Earlier]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +75,14 @@ class Failed:
     failure: Failure
 
 
-type Event = CancelAsked | WorkerJoined | WorkerLost | FleetMet | OrderLost | Progressed | Succeeded | Failed
+type Event = (
+    CancelAsked
+    | EarlierFound
+    | WorkerJoined
+    | WorkerLost
+    | FleetMet
+    | OrderLost
+    | Progressed
+    | Succeeded
+    | Failed
+)

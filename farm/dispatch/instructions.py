@@ -13,7 +13,7 @@ from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey
-from farm.domain.work import Failure, Order, Progress, RenderClass, Result, WorkerInfo
+from farm.domain.work import Failure, Order, Progress, Proof, RenderClass, Result, WorkerInfo
 
 # --- records -----------------------------------------------------------------------------------
 
@@ -84,6 +84,25 @@ class FrameAnew:
 
 
 @dataclass(frozen=True, slots=True)
+class PiecesAnew:
+    """Pieces of a frame are at fault: they, and the attempts that made them, count no more."""
+
+    job_id: str
+    frame: int
+    pieces: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameVerified:
+    """What came out when a frame of ``job_id`` was verified, by another job."""
+
+    job_id: str
+    by_job: str
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True)
 class TaskOpened:
     """A task gets its row, waiting."""
 
@@ -98,6 +117,7 @@ class TaskChanged:
     state: TaskState
     failures: int
     losses: int
+    renders: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +176,8 @@ type Record = (
     | FrameChanged
     | ClassSettled
     | FrameAnew
+    | PiecesAnew
+    | FrameVerified
     | TaskOpened
     | TaskChanged
     | AttemptStarted

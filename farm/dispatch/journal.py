@@ -6,7 +6,7 @@ from farm.dispatch import instructions as do
 from farm.domain.events import EventKind
 from farm.domain.states import JOB_ENDED, TASK_ENDED, TaskState
 from farm.domain.work import Result, Role
-from farm.store import Connection, events, frames, jobs, outputs, work, workers
+from farm.store import Connection, events, frames, jobs, outputs, proofs, work, workers
 
 
 class Journal:
@@ -37,6 +37,12 @@ class Journal:
                 frames.change(self._connection, job_id, frame, render_class=render_class.model_dump_json())
             case do.FrameAnew():
                 self._frame_anew(record)
+            case do.PiecesAnew():
+                self._pieces_anew(record)
+            case do.FrameVerified(job_id, by_job, proof):
+                proofs.put(self._connection, job_id, by_job, proof, self._now)
+                told: dict[str, object] = {"frame": proof.frame, "exact": proof.exact, "by_job": by_job}
+                self._tell(EventKind.FRAME_VERIFIED, job_id, told)
             case do.TaskOpened(key):
                 work.open_task(self._connection, key)
             case do.TaskChanged():
@@ -98,10 +104,24 @@ class Journal:
         data: dict[str, object] = {"frame": record.frame, "state": TaskState.WAITING, "why": record.why}
         self._tell(EventKind.FRAME_STATE, record.job_id, data | {"finishing": False, "seconds": None})
 
+    def _pieces_anew(self, record: do.PiecesAnew) -> None:
+        job_id, frame = record.job_id, record.frame
+        self.doomed += outputs.drop_pieces(self._connection, job_id, frame, record.pieces)
+        work.drop_results(self._connection, job_id, frame, record.pieces)
+        frames.change(self._connection, job_id, frame, finishing=0, error=record.why)
+        data: dict[str, object] = {"frame": frame, "state": TaskState.RUNNING, "why": record.why}
+        self._tell(EventKind.FRAME_STATE, job_id, data | {"finishing": False, "seconds": None})
+
     def _task_changed(self, record: do.TaskChanged) -> None:
         key = record.key
-        values = {"state": record.state.value, "failures": record.failures, "losses": record.losses}
-        work.change_task(self._connection, key, **values)
+        work.change_task(
+            self._connection,
+            key,
+            state=record.state.value,
+            failures=record.failures,
+            losses=record.losses,
+            renders=record.renders,
+        )
         if key.tile is not None:
             data: dict[str, object] = {"frame": key.frame, "tile": key.tile, "state": record.state}
             self._tell(EventKind.TILE_STATE, key.job_id, data)
@@ -122,7 +142,8 @@ class Journal:
 
     def _attempt_ended(self, record: do.AttemptEnded) -> None:
         result, failure = record.result, record.failure
-        bare_result = result.model_copy(update={"files": (), "report": None}) if result else None
+        stored_elsewhere = {"files": (), "report": None, "proof": None}
+        bare_result = result.model_copy(update=stored_elsewhere) if result else None
         bare_failure = failure.model_copy(update={"files": ()}) if failure else None
         work.change_attempt(
             self._connection,

@@ -13,13 +13,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from farm.cluster import Cluster
+from farm.dispatch import earlier
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.core import Core
 from farm.dispatch.fleet import Fleet, Told
+from farm.dispatch.furnish import furnish, needs_furnishing
 from farm.dispatch.journal import Journal
+from farm.dispatch.policy import unknown_ahead
 from farm.dispatch.recovery import load_job, load_state
 from farm.domain.errors import TesseraError
 from farm.domain.job import new_id
@@ -118,8 +122,13 @@ class Dispatcher:
             waiting = jobs.ids_in_states(connection, [JobState.WAITING])
             new = [job_id for job_id in waiting if job_id not in self.core.state.jobs][:_FRESH_JOBS]
             fresh = [load_job(connection, row) for row in jobs.by_id(connection, new)]
+            heard: list[told.Event] = [
+                told.EarlierFound(job.id, earlier.look(connection, job, numbers))
+                for job in (*self.core.state.jobs.values(), *fresh)
+                if (numbers := unknown_ahead(job))
+            ]
         instructions = [i for job in fresh for i in self.core.take_up(job)]
-        heard = [event for message in messages for event in message.events]
+        heard += [event for message in messages for event in message.events]
         heard += [told.CancelAsked(wish.job_id) for wish in wishes]
         for event in heard:
             instructions += self.core.handle(event, now)
@@ -142,7 +151,18 @@ class Dispatcher:
                 head.beat(connection, now)
                 events.forget_passing(connection, now - _KEEP_PASSING_SECONDS)
                 self._last_beat = now
-        return effects, journal.doomed
+        return self._furnished(effects), journal.doomed
+
+    def _furnished(self, effects: list[do.Effect]) -> list[do.Effect]:
+        """Orders with what they need of the database; read after the commit, so that nobody waits for it."""
+        lacking = [e for e in effects if isinstance(e, do.SendOrder) and needs_furnishing(e.order)]
+        if not lacking:
+            return effects
+        with self._store.read() as connection:
+            full = {
+                id(effect): replace(effect, order=furnish(connection, effect.order)) for effect in lacking
+            }
+        return [full.get(id(effect), effect) for effect in effects]
 
     def _act(self, effect: do.Effect) -> None:
         match effect:

@@ -9,10 +9,13 @@ from farm.domain.work import Order, PieceRef
 
 
 def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> Order:
-    """What a worker is told of one attempt at a task."""
+    """What a worker is told of one attempt at a task.
+
+    What of it lies only in the database is put there when it is sent (`farm.dispatch.furnish`).
+    """
     pieces: tuple[PieceRef, ...] = ()
     if frame is not None and key.kind is TaskKind.FINISH:
-        pieces = tuple(frame.pieces[tile] for tile in sorted(frame.pieces))
+        pieces = tuple(frame.pieces[tile].ref for tile in sorted(frame.pieces))
     return Order(
         attempt_id=attempt_id,
         task=str(key),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from farm.dispatch.state import Job, Task, Worker
@@ -16,10 +16,19 @@ MAX_FAILURES = 3
 MAX_LOSSES = 5
 #: A job whose first frames all fail is stopped: the rest would fail as well, for money.
 HOPELESS_FRAMES = 3
+#: Of how many frames to come a job knows what an earlier job left of them.
+AHEAD = 256
 #: Seconds that a frame's pieces wait for a worker of their render class, which may only be restarting.
 CLASS_PATIENCE = 60.0
 
-_RANK = {TaskKind.INSPECT: 0, TaskKind.FINISH: 1, TaskKind.FRAME: 2, TaskKind.TILE: 2}
+_RANK = {
+    TaskKind.INSPECT: 0,
+    TaskKind.FINISH: 1,
+    TaskKind.ENCODE: 1,
+    TaskKind.FRAME: 2,
+    TaskKind.TILE: 2,
+    TaskKind.VERIFY: 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +72,16 @@ def may_take(job: Job, task: Task, worker: Worker) -> bool:
     """Could this worker do this task, if both were free?"""
     frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
     settled = None if frame is None else frame.render_class
-    if task.key.kind is TaskKind.INSPECT:
+    if task.key.kind in (TaskKind.INSPECT, TaskKind.ENCODE):
         return True
     if task.key.kind is TaskKind.FINISH:  # composites on the CPU, for which only the build matters
         return settled is not None and settled.blender == worker.info.render_class.blender
     if not can_render(worker, job.settings.device):
         return False
     if frame is None or settled is None:
-        return True
+        return (
+            task.key.kind is not TaskKind.VERIFY
+        )  # which is in the class of what it verifies, or not at all
     if worker.info.worker_id in frame.foreign:
         return False
     return class_on(worker, job.settings.device) in (None, settled)
@@ -96,8 +107,49 @@ def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now:
     )
 
 
+def in_turn(job: Job, worker: Worker, workers: Mapping[str, Worker]) -> bool:
+    """May this worker do anything of the job now, where its frames are rendered in order?
+
+    Nothing runs beside a frame. The worker that rendered the last one has the scene played up to there:
+    it goes on, unless it is gone, or busy with another job.
+    """
+    if job.plan is None or not job.plan.in_order:
+        return True
+    if any(task.attempt is not None for task in job.tasks.values()):
+        return False
+    bound = workers.get(job.bound or "")
+    if bound is None or bound is worker or bound.attempt is not None:
+        return True
+    return not can_render(bound, job.settings.device)  # it came back as another
+
+
+def may_open(job: Job, worker: Worker, workers: Collection[Worker], now: float) -> bool:
+    """May the job's next frame be opened for this worker?"""
+    if job.plan is None or job.opened >= len(job.plan.frame_range):
+        return False
+    if not can_render(worker, job.settings.device) or (job.plan.in_order and job.frames):
+        return False
+    held = sum(task.not_before > now for task in job.tasks.values())
+    if held >= len(workers):  # storage is away, or disks are full: the rest would fare no better
+        return False
+    if job.proves is None and job.adds_to is None:
+        return True
+    # What waits for a worker of its class is opened all the same, so that its patience can end, but it
+    # is not to fill the memory.
+    idle = sum(task.state is TaskState.WAITING for task in job.tasks.values())
+    return job.plan.frame_range[job.opened] in job.ahead and idle < max(len(workers), 1)
+
+
+def unknown_ahead(job: Job) -> list[int]:
+    """Frames to be opened soon of which the job does not know what the earlier job left; none mostly."""
+    if job.plan is None or (job.proves is None and job.adds_to is None) or len(job.ahead) > AHEAD // 2:
+        return []
+    coming = job.plan.frame_range[job.opened : job.opened + AHEAD]
+    return [number for number in coming if number not in job.ahead]
+
+
 def stranded(job: Job, tasks: Sequence[Task], workers: Collection[Worker], now: float) -> bool:
-    """Is a cut frame with these open tasks stuck in a render class that no live worker offers?
+    """Is a frame with these open tasks stuck in a render class that no live worker offers?
 
     Only where a worker is here that could render the frame anew; else it just waits for workers.
     """

@@ -6,9 +6,9 @@ workers are met again.
 
 from __future__ import annotations
 
-from farm.dispatch.state import Attempt, Frame, Job, State, Task
+from farm.dispatch import earlier
+from farm.dispatch.state import Attempt, Frame, Job, Piece, State, Task
 from farm.domain.states import AttemptState, JobState, TaskState
-from farm.domain.work import PieceRef, Role
 from farm.store import Connection, frames, jobs, outputs, scenes, work
 from farm.store.jobs import JobRow
 
@@ -25,6 +25,8 @@ def load_state(connection: Connection) -> State:
         for attempt in work.attempts_of_job(connection, job.id, [AttemptState.RUNNING]):
             task = job.tasks[attempt.task]
             task.attempt = attempt.id
+            if job.plan is not None and job.plan.in_order:
+                job.bound = attempt.worker_id
             state.attempts[attempt.id] = Attempt(attempt.id, attempt.task, attempt.worker_id)
     return state
 
@@ -40,6 +42,8 @@ def load_job(connection: Connection, row: JobRow) -> Job:
         scene_id=row.scene_id,
         manifest=manifest,
         settings=row.settings,
+        proves=row.proves,
+        adds_to=row.adds_to,
         state=row.state,
         report=row.report,
         plan=row.plan,
@@ -50,31 +54,41 @@ def load_job(connection: Connection, row: JobRow) -> Job:
     job.failed = counted.get(TaskState.FAILED, 0)
     if failed := frames.first_failed(connection, row.id):
         job.first_error = f"Frame {failed.frame}: {failed.error}"
+    if job.adds_to is not None:
+        job.there = earlier.ranges(connection, job.adds_to)
     _load_frames(connection, job)
     for task in work.open_tasks(connection, job.id):
-        job.tasks[task.key] = Task(task.key, task.state, task.failures, task.losses)
+        job.tasks[task.key] = Task(task.key, task.state, task.failures, task.losses, task.renders)
+    _avoid_blamed(connection, job)
     return job
 
 
 def _load_frames(connection: Connection, job: Job) -> None:
     rows = frames.in_states(connection, job.id, [TaskState.WAITING, TaskState.RUNNING])
     files = outputs.of_frames(connection, job.id, [row.frame for row in rows])
+    left = earlier.look(connection, job, [row.frame for row in rows])
     for row in rows:
         frame = Frame(row.frame, row.state, render_class=row.render_class)
+        tasks = {task.key.tile: task for task in work.tasks_of_frame(connection, job.id, row.frame)}
+        done = work.attempts_of_tasks(connection, [task.key for task in tasks.values()])
+        made = {attempt.id: attempt for attempt in done if attempt.state is AttemptState.DONE}
+        if job.plan is not None:
+            # One that was rendered here as well, because it was at fault or its class was gone, has a task.
+            taken = {tile: ref for tile, ref in left[row.frame].pieces.items() if tile not in tasks}
+            frame.pieces = {tile: Piece(ref) for tile, ref in taken.items() if tile < job.plan.taken}
         for output in files[row.frame]:
-            if output.file.role is Role.PIECE and output.tile is not None and output.render_class:
-                frame.pieces[output.tile] = PieceRef(
-                    tile=output.tile,
-                    key=output.file.key,
-                    blob=output.file.blob,
-                    render_class=output.render_class,
-                )
+            ref = earlier.piece_of(output, tasks)
+            attempt = made.get(output.attempt_id)
+            if ref is not None and attempt is not None and attempt.result is not None:
+                seconds = attempt.result.seconds.total
+                frame.pieces[ref.tile] = Piece(ref, attempt.worker_id, seconds)
         job.frames[row.frame] = frame
-        done = [
-            task.key
-            for task in work.tasks_of_frame(connection, job.id, row.frame)
-            if task.state is TaskState.DONE
-        ]
-        for attempt in work.attempts_of_tasks(connection, done):
-            if attempt.state is AttemptState.DONE and attempt.result:
-                frame.seconds += attempt.result.seconds.total
+
+
+def _avoid_blamed(connection: Connection, job: Job) -> None:
+    """Pieces that were at fault are rendered elsewhere, also after a restart."""
+    blamed = [task.key for task in job.tasks.values() if task.renders]
+    if blamed:
+        for attempt in work.attempts_of_tasks(connection, blamed):
+            if attempt.state is AttemptState.DROPPED:
+                job.tasks[attempt.task].failed_on.add(attempt.worker_id)

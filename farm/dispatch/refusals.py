@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from farm.dispatch.state import Frame
+from farm.dispatch.state import Frame, Job
 from farm.domain.job import Device
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Failure, Result, Role
@@ -14,18 +14,39 @@ def refused(key: TaskKey, frame: Frame | None, result: Result) -> Failure | None
         missing = result.report is None
     elif key.kind is TaskKind.TILE:
         missing = result.render_class is None or all(file.role is not Role.PIECE for file in result.files)
+    elif key.kind is TaskKind.VERIFY:
+        missing = result.proof is None or result.proof.frame != key.frame
     else:
-        missing = all(file.role is not Role.OUTPUT for file in result.files)
+        wanted = Role.VIDEO if key.kind is TaskKind.ENCODE else Role.OUTPUT
+        missing = all(file.role is not wanted for file in result.files)
     if missing:
         return Failure(cause=Cause.BAD_RESULT, what=f"The worker sent nothing for {key.words}.")
-    settled = frame.render_class if frame is not None and key.kind is TaskKind.TILE else None
-    if settled is not None and result.render_class != settled:
+    if frame is None or frame.render_class is None:
+        return None
+    settled = frame.render_class
+    if result.proof is not None and result.proof.render_class != settled:
+        return Failure(
+            cause=Cause.WRONG_CLASS,
+            what=f"The frame was verified by {result.proof.render_class}, and rendered by {settled}.",
+            cure="A frame comes out the same only with the same build, device and kernel.",
+        )
+    if key.kind is TaskKind.TILE and result.render_class != settled:
         return Failure(
             cause=Cause.WRONG_CLASS,
             what=f"This piece was rendered by {result.render_class}, the rest of the frame by {settled}.",
             cure="Pieces of one frame must come from the same build, device and kernel.",
         )
     return None
+
+
+def cannot_verify(job: Job, frame: Frame) -> str:
+    """Why a frame is not verified, where no worker can do it."""
+    if frame.render_class is None:
+        return f"Job {job.proves} has no finished frame {frame.number} to compare with."
+    return (
+        f"No worker of this farm is {frame.render_class}, as the one that rendered this frame was, and "
+        "only there would it come out the same. Start such a worker, then verify it again."
+    )
 
 
 def lost(what: str) -> Failure:

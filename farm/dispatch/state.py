@@ -6,10 +6,11 @@ Everything here can be read back from the database (`farm.dispatch.recovery`).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from farm.domain.job import RenderSettings
-from farm.domain.plan import Plan
+from farm.domain.plan import Plan, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey
@@ -27,6 +28,7 @@ class Task:
     state: TaskState = TaskState.WAITING
     failures: int = 0  # tries that count against it
     losses: int = 0  # workers that died under it
+    renders: int = 0  # of a piece: how often it was done and then found at fault
     stalls: int = 0  # tries that waited for storage in vain; forgotten with the process
     not_before: float = 0.0  # retry later, seconds since the epoch
     attempt: str | None = None
@@ -35,27 +37,52 @@ class Task:
 
 
 @dataclass(slots=True)
+class Piece:
+    """A piece that is there, and the worker that made it; None where an earlier job did."""
+
+    ref: PieceRef
+    by: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier job left of a frame, for a job that verifies it or adds to it.
+
+    Without a class the frame is not done there.
+    """
+
+    render_class: RenderClass | None = None
+    pieces: Mapping[int, PieceRef] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Frame:
     """An open frame."""
 
     number: int
     state: TaskState = TaskState.WAITING
-    pieces: dict[int, PieceRef] = field(default_factory=dict)
+    pieces: dict[int, Piece] = field(default_factory=dict)
     render_class: RenderClass | None = None
     foreign: set[str] = field(default_factory=set)  # workers found to be of another class than its own
     stranded: float | None = None  # since when no worker offers its class
-    seconds: float = 0.0  # of its committed attempts
 
 
 @dataclass(slots=True)
 class Job:
-    """A job that has not ended. `opened`, `done` and `failed` count frames."""
+    """A job that has not ended. `opened`, `done` and `failed` count frames.
+
+    `ahead` holds what the earlier job left of the frames to be opened next, of which the core is told
+    before it opens them. `there` are the earlier job's sample ranges.
+    """
 
     id: str
     created: float
     scene_id: str
     manifest: SceneManifest
     settings: RenderSettings
+    proves: str | None = None  # the job whose frames it verifies
+    adds_to: str | None = None  # the job whose samples it adds to
     state: JobState = JobState.WAITING
     report: SceneReport | None = None
     plan: Plan | None = None
@@ -65,6 +92,14 @@ class Job:
     first_error: str = ""
     frames: dict[int, Frame] = field(default_factory=dict)
     tasks: dict[TaskKey, Task] = field(default_factory=dict)
+    there: tuple[SampleRange, ...] = ()
+    ahead: dict[int, Earlier] = field(default_factory=dict)
+    bound: str | None = None  # where frames are rendered in order: the worker that is at it
+
+    @property
+    def keeps_pieces(self) -> bool:
+        """Whether pieces outlive their frame, so that samples can be added to them."""
+        return self.settings.first is not None or self.adds_to is not None
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ kind                data
 job.state           state, error, cure
 job.planned         reason, total
 frame.state         frame, state (TaskState), finishing, seconds; why, where it begins anew
+frame.verified      frame, exact (bool), by_job: told of the job whose frame was verified
 tile.state          frame, tile, state
 attempt.progress    task, attempt, frame, tile, phase, sample, samples (at most one a second)
 attempt.failed      task, words, attempt, worker, cause, what, cure, retry (bool)
@@ -25,6 +26,7 @@ class EventKind(StrEnum):
     JOB_STATE = "job.state"
     JOB_PLANNED = "job.planned"
     FRAME_STATE = "frame.state"
+    FRAME_VERIFIED = "frame.verified"
     TILE_STATE = "tile.state"
     ATTEMPT_PROGRESS = "attempt.progress"
     ATTEMPT_FAILED = "attempt.failed"

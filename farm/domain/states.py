@@ -50,7 +50,7 @@ class TaskEvent(StrEnum):
     RETRY = "retry"
     FAIL = "fail"
     CANCEL = "cancel"
-    ANEW = "anew"  # its frame moves to another render class, and what was made in the old one is dropped
+    ANEW = "anew"  # what was made is dropped: its frame moves to another render class, or it is at fault
 
 
 class AttemptState(StrEnum):
@@ -61,11 +61,12 @@ class AttemptState(StrEnum):
     FAILED = "failed"
     LOST = "lost"  # its worker died, or a restarted head no longer found it: retried for free
     CANCELLED = "cancelled"
-    DROPPED = "dropped"  # it was done, then its frame began anew: its result counts no more
+    DROPPED = "dropped"  # it was done, then its frame, or its piece, began anew: its result counts no more
 
 
 JOB: Mapping[tuple[JobState, JobEvent], JobState] = {
     (JobState.WAITING, JobEvent.INSPECT): JobState.INSPECTING,
+    (JobState.WAITING, JobEvent.PLANNED): JobState.RENDERING,  # made of another job, with its plan
     (JobState.INSPECTING, JobEvent.PLANNED): JobState.RENDERING,
     (JobState.RENDERING, JobEvent.COMPLETED): JobState.DONE,
     (JobState.INSPECTING, JobEvent.FAILED): JobState.FAILED,

@@ -14,6 +14,7 @@ import pytest
 
 from farm.cluster import WorkerGone
 from farm.dispatch import events as told
+from farm.dispatch.anew import move_stranded
 from farm.dispatch.fleet import Told
 from farm.dispatch.instructions import CancelAttempt, Instruction, SendOrder
 from farm.dispatch.journal import Journal
@@ -203,7 +204,7 @@ async def test_a_frame_that_always_fails_is_explained_and_the_rest_is_done(farm:
 async def test_a_frame_whose_render_class_is_gone_begins_anew_and_is_one_result(
     farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("farm.dispatch.core.CLASS_PATIENCE", 0.3)
+    monkeypatch.setattr("farm.dispatch.anew.CLASS_PATIENCE", 0.3)
     cluster = ScriptedCluster(1)
 
     async def dies(order: Order) -> Result | Failure:
@@ -235,7 +236,7 @@ async def test_a_dispatcher_that_dies_while_a_frame_waits_for_its_class_goes_on_
     farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between dropping its pieces and starting again there is a moment at which all of it only waits."""
-    monkeypatch.setattr("farm.dispatch.core.CLASS_PATIENCE", 0.0)
+    monkeypatch.setattr("farm.dispatch.anew.CLASS_PATIENCE", 0.0)
     play = Play()
     play.join(worker("w1"))
     job_id = submit(farm, frames="7", tiles="2x1")
@@ -249,8 +250,8 @@ async def test_a_dispatcher_that_dies_while_a_frame_waits_for_its_class_goes_on_
     other = worker("w2", render_class=SSE.model_copy(update={"blender": "5.3.0 def"}))
     records += (out := play.core.handle(told.WorkerJoined(other), play.now))
     for job in play.core.state.jobs.values():
-        play.core._move_stranded(job, play.now)
-    records += play.core._drain()
+        move_stranded(play.core._desk, job, play.now)
+    records += play.core._desk.drain()
     assert out
     with farm.store.write() as connection:
         journal = Journal(connection, 5.0)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from farm.domain.errors import BadInput
 from farm.domain.job import RenderSettings
-from farm.domain.scene import Finding, Weight
 from farm.domain.plan import Video
+from farm.domain.scene import Finding, Weight
 from farm.domain.tiles import Box, Size, TileGrid
 from farm.planning import plan_job
 from farm.planning.area import extra, near_square

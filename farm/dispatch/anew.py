@@ -1,0 +1,95 @@
+"""Work that is done again: frames whose render class is gone, and pieces that are at fault."""
+
+from __future__ import annotations
+
+from farm.dispatch import instructions as do
+from farm.dispatch.desk import Desk
+from farm.dispatch.ends import end_frame, maybe_end
+from farm.dispatch.policy import CLASS_PATIENCE, stranded
+from farm.dispatch.refusals import cannot_verify
+from farm.dispatch.state import Frame, Job, Piece, Task
+from farm.domain.states import TaskEvent, TaskState
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Failure
+
+
+def move_stranded(desk: Desk, job: Job, now: float) -> None:
+    """Frames whose render class is gone wait a while for it, then begin anew on what is there.
+
+    A verification has no other class to go to: it fails.
+    """
+    if job.plan is None or not (job.plan.pieces_per_frame or job.proves):
+        return
+    workers = desk.state.workers.values()
+    for frame in list(job.frames.values()):
+        if frame.render_class is None and job.proves is None:
+            continue
+        tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
+        if not stranded(job, tasks, workers, now):
+            frame.stranded = None
+            continue
+        frame.stranded = now if frame.stranded is None else frame.stranded
+        patient = now - frame.stranded < CLASS_PATIENCE
+        if job.proves is not None:
+            if frame.render_class is None or not patient:
+                _give_up(desk, job, frame, tasks)
+            if job.id not in desk.state.jobs:
+                return
+        elif not frame.pieces or not patient:
+            begin_anew(desk, job, frame, tasks)
+
+
+def _give_up(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
+    for task in waiting:
+        desk.end_task(job, task, TaskEvent.FAIL)
+    end_frame(desk, job, frame, TaskEvent.FAIL, cannot_verify(job, frame))
+    maybe_end(desk, job)
+
+
+def begin_anew(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
+    """A frame stays in one class, so one that must leave its own is rendered again as a whole.
+
+    A finish that was opened waits on, until it has all its pieces again.
+    """
+    why = f"No worker is left with {frame.render_class}, so this frame is rendered again on another."
+    if frame.state is not TaskState.WAITING:  # as one is that has only an earlier job's pieces
+        desk.step_frame(job, frame, TaskEvent.ANEW)
+    desk.out.append(do.FrameAnew(job.id, frame.number, why))
+    for task in waiting:
+        task.failed_on.clear()
+        if task.renders:
+            task.renders = 0
+            desk.task_changed(task)
+    for tile, piece in frame.pieces.items():
+        _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), piece)
+    job.frames[frame.number] = Frame(frame.number, frame.state)
+
+
+def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:
+    """The pieces that a failed finish blames, of those that there are."""
+    if frame is None or key.kind is not TaskKind.FINISH:
+        return ()
+    return tuple(sorted(frame.pieces.keys() & set(failure.pieces)))
+
+
+def pieces_anew(desk: Desk, job: Job, frame: Frame, pieces: tuple[int, ...], why: str) -> None:
+    """Pieces at fault are rendered again, elsewhere if there is an elsewhere; the finish waits for them."""
+    desk.out.append(do.PiecesAnew(job.id, frame.number, pieces, why))
+    for tile in pieces:
+        piece = frame.pieces.pop(tile)
+        key = TaskKey(job.id, TaskKind.TILE, frame.number, tile)
+        task = _wait_again(desk, job, key, piece, piece.ref.renders)
+        if piece.by is not None:
+            task.failed_on.add(piece.by)
+
+
+def _wait_again(desk: Desk, job: Job, key: TaskKey, piece: Piece, renders: int = 0) -> Task:
+    """The task of a piece that was there, open again. One of an earlier job never was a task of this."""
+    if piece.by is None:
+        task = desk.open_task(job, key)
+        task.renders = renders
+    else:
+        task = job.tasks[key] = Task(key, TaskState.DONE, renders=renders)
+        desk.step_task(task, TaskEvent.ANEW)
+    desk.task_changed(task)
+    return task

@@ -1,0 +1,173 @@
+"""How attempts end: with a result that is committed, or with a failure and what follows from it."""
+
+from __future__ import annotations
+
+from farm.dispatch import instructions as do
+from farm.dispatch.anew import at_fault, pieces_anew
+from farm.dispatch.desk import Desk
+from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
+from farm.dispatch.planned import inspected
+from farm.dispatch.policy import MAX_FAILURES, Verdict, class_on, judge
+from farm.dispatch.refusals import refused
+from farm.dispatch.state import Attempt, Frame, Job, Piece, Task
+from farm.domain.states import AttemptState, JobEvent, TaskEvent
+from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Cause, Failure, PieceRef, Result, Role
+
+
+def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
+    """A worker calls an attempt a success; it is committed, or refused as a failure."""
+    attempt = desk.state.attempts.get(attempt_id)
+    if attempt is None:
+        desk.free_by_attempt(attempt_id)
+        return
+    job = desk.state.jobs[attempt.key.job_id]
+    task = job.tasks[attempt.key]
+    frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
+    if wrong := refused(attempt.key, frame, result):
+        failed(desk, attempt_id, wrong, now)
+        return
+    del desk.state.attempts[attempt_id]
+    desk.out.append(
+        do.AttemptEnded(attempt_id, attempt.key, attempt.worker_id, AttemptState.DONE, result=result)
+    )
+    desk.end_task(job, task, TaskEvent.COMMIT)
+    desk.free(attempt.worker_id, attempt_id)
+    if frame is None:
+        if result.report is not None and attempt.key.kind is TaskKind.INSPECT:
+            inspected(desk, job, result.report)
+        else:
+            end_job(desk, job, JobEvent.COMPLETED)  # its movie is made
+    elif attempt.key.kind is TaskKind.TILE:
+        _piece_committed(desk, job, frame, task, attempt.worker_id, result)
+    else:
+        _frame_committed(desk, job, frame, result)
+
+
+def _frame_committed(desk: Desk, job: Job, frame: Frame, result: Result) -> None:
+    if job.proves is not None and result.proof is not None:
+        desk.out.append(do.FrameVerified(job.proves, job.id, result.proof))
+    seconds = sum((piece.seconds for piece in frame.pieces.values()), result.seconds.total)
+    end_frame(desk, job, frame, TaskEvent.COMMIT, seconds=seconds)
+    maybe_end(desk, job)
+
+
+def _piece_committed(desk: Desk, job: Job, frame: Frame, task: Task, worker_id: str, result: Result) -> None:
+    file = next(file for file in result.files if file.role is Role.PIECE)
+    tile = task.key.tile
+    assert tile is not None  # noqa: S101  pieces are numbered
+    assert result.render_class is not None  # noqa: S101  `refused` checked it
+    ref = PieceRef(
+        tile=tile,
+        key=file.key,
+        blob=file.blob,
+        render_class=result.render_class,
+        renders=task.renders + 1,
+    )
+    frame.pieces[tile] = Piece(ref, worker_id, result.seconds.total)
+    if frame.render_class is None:
+        frame.render_class = result.render_class
+        desk.out.append(do.ClassSettled(job.id, frame.number, result.render_class))
+    if job.plan is not None and len(frame.pieces) == job.plan.pieces_per_frame:
+        finish = TaskKey(job.id, TaskKind.FINISH, frame.number)
+        if finish not in job.tasks:  # there from before, where pieces were rendered again
+            desk.open_task(job, finish)
+        desk.frame_changed(job, frame, TaskKind.FINISH)
+
+
+def failed(
+    desk: Desk, attempt_id: str, failure: Failure, now: float, *, free: bool = True, blamed: bool = True
+) -> None:
+    """A try came to nothing. ``free``: its worker is idle; ``blamed``: the task may be what did it."""
+    attempt = desk.state.attempts.pop(attempt_id, None)
+    if attempt is None:
+        desk.free_by_attempt(attempt_id)
+        return
+    job = desk.state.jobs[attempt.key.job_id]
+    task = job.tasks[attempt.key]
+    frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
+    pieces = at_fault(frame, attempt.key, failure)
+    foreign = failure.cause is Cause.WRONG_CLASS and _found_foreign(desk, job, attempt)
+    blamed = blamed and not foreign and not pieces
+    verdict = Verdict(retry=True, counts=False)
+    if blamed:
+        verdict = judge(job, task, failure.cause, attempt.worker_id, desk.state.workers.values())
+    elif frame is not None and any(frame.pieces[tile].ref.renders >= MAX_FAILURES for tile in pieces):
+        verdict = Verdict(counts=False)
+    state = AttemptState.LOST if failure.cause is Cause.LOST else AttemptState.FAILED
+    desk.out.append(
+        do.AttemptEnded(
+            attempt_id, attempt.key, attempt.worker_id, state, failure=failure, retry=verdict.retry
+        )
+    )
+    if free:
+        desk.free(attempt.worker_id, attempt_id)
+    _count(job, task, attempt, failure, verdict, blamed=blamed)
+    if not verdict.retry:
+        _given_up(desk, job, task, failure, verdict, pieces)
+        return
+    task.not_before = now + verdict.delay
+    desk.step_task(task, TaskEvent.RETRY)
+    desk.task_changed(task)
+    if frame is not None and pieces:
+        pieces_anew(desk, job, frame, pieces, failure.what)
+
+
+def _count(
+    job: Job, task: Task, attempt: Attempt, failure: Failure, verdict: Verdict, *, blamed: bool
+) -> None:
+    """What this try counts against the task, and where it is tried again."""
+    task.attempt = None
+    if failure.cause is Cause.STORAGE:
+        task.stalls += 1
+    elif verdict.counts:
+        task.failures += 1
+        task.failed_on.add(attempt.worker_id)
+        if job.bound == attempt.worker_id:
+            job.bound = None
+    elif blamed:
+        task.losses += 1
+
+
+def _given_up(
+    desk: Desk, job: Job, task: Task, failure: Failure, verdict: Verdict, pieces: tuple[int, ...]
+) -> None:
+    """What a task that cannot be done takes with it: its frame, or its job."""
+    frame = None if task.key.frame is None else job.frames[task.key.frame]
+    if frame is not None:
+        said = _tried(failure.what, frame, task, pieces)
+        desk.end_task(job, task, TaskEvent.FAIL)
+        end_frame(desk, job, frame, TaskEvent.FAIL, said)
+        if verdict.stops_job:
+            end_job(desk, job, JobEvent.FAILED, failure.what, failure.cure)
+        else:
+            maybe_end(desk, job)
+        return
+    desk.end_task(job, task, TaskEvent.FAIL)
+    if task.key.kind is TaskKind.ENCODE:
+        movie_failed(desk, job, failure)
+    else:
+        end_job(desk, job, JobEvent.FAILED, failure.what, failure.cure)
+
+
+def _tried(what: str, frame: Frame, task: Task, pieces: tuple[int, ...]) -> str:
+    if pieces:
+        times = max(frame.pieces[tile].ref.renders for tile in pieces)
+        return f"{what} (rendered {times} times)"
+    tries = task.failures + task.losses
+    return f"{what} ({tries} tries)" if tries > 1 else what
+
+
+def _found_foreign(desk: Desk, job: Job, attempt: Attempt) -> bool:
+    """Notes a worker whose class only its try could tell, so that it is not asked again.
+
+    False where its class was known: then its result is at fault, and that counts.
+    """
+    worker = desk.state.workers.get(attempt.worker_id)
+    key = attempt.key
+    if key.kind not in (TaskKind.TILE, TaskKind.VERIFY) or key.frame is None or worker is None:
+        return False
+    if class_on(worker, job.settings.device) is not None:
+        return False
+    job.frames[key.frame].foreign.add(attempt.worker_id)
+    return True

@@ -1,0 +1,54 @@
+"""How a job begins: with the inspection of its scene, then the plan; or with the plan of another job."""
+
+from __future__ import annotations
+
+from farm.dispatch import instructions as do
+from farm.dispatch.desk import Desk
+from farm.dispatch.ends import end_job
+from farm.dispatch.policy import can_render
+from farm.dispatch.refusals import no_device
+from farm.dispatch.state import Job
+from farm.domain.errors import BadInput
+from farm.domain.scene import SceneReport
+from farm.domain.states import JobEvent
+from farm.domain.task import TaskKey, TaskKind
+from farm.planning import plan_job
+
+
+def begin(desk: Desk, job: Job) -> None:
+    """The first step of a job that waited."""
+    if job.plan is not None:
+        _planned(desk, job)
+        return
+    desk.change_job(job, JobEvent.INSPECT)
+    desk.open_task(job, TaskKey(job.id, TaskKind.INSPECT))
+
+
+def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
+    """From what the inspection found to a plan, or to the end of the job."""
+    job.report = report
+    desk.out.append(do.JobInspected(job.id, report))
+    if report.errors:
+        what = " ".join(found.what for found in report.errors)
+        cure = " ".join(found.cure for found in report.errors)
+        end_job(desk, job, JobEvent.FAILED, what, cure)
+        return
+    device = job.settings.device
+    able = [worker for worker in desk.state.workers.values() if can_render(worker, device)]
+    if not able:
+        what, cure = no_device(device)
+        end_job(desk, job, JobEvent.FAILED, what, cure)
+        return
+    there = None if job.adds_to is None else job.there
+    try:
+        job.plan = plan_job(job.settings, report, len(able), there)
+    except BadInput as error:
+        end_job(desk, job, JobEvent.FAILED, error.what, error.cure)
+        return
+    _planned(desk, job)
+
+
+def _planned(desk: Desk, job: Job) -> None:
+    assert job.plan is not None  # noqa: S101  of the callers
+    desk.out.append(do.JobPlanned(job.id, job.plan))
+    desk.change_job(job, JobEvent.PLANNED)
