@@ -29,7 +29,7 @@ def fetch(
     as_json: AsJson = False,
     farm: FarmUrl = None,
 ) -> None:
-    """Bring the finished frames of a job here.
+    """Bring the finished frames of a job here, and its movies.
 
     What lies in the folder already is checked and not fetched again, so that a broken fetch is
     resumed by calling it once more. Every file is verified by its SHA-256.
@@ -38,7 +38,8 @@ def fetch(
     Example:
       farm fetch k3m9x2ab --out pictures
 
-    With --json: job, state, frames (each with frame, seconds and outputs: path, bytes, sha256).
+    With --json: job, state, frames (each with frame, seconds and outputs: path, bytes, sha256) and
+    videos (path, bytes, sha256).
     """
     speaker = Speaker(as_json)
     if out is not None:
@@ -52,10 +53,10 @@ def fetch(
     outcome = follower.outcome
     failure = outcome.in_the_way()
     if as_json:
-        result = {"job": job.id, "state": job.state.value, "frames": outcome.frames()}
-        speaker.give(result | (problem(failure) if failure is not None else {}))
+        speaker.give(outcome.as_json() | (problem(failure) if failure is not None else {}))
     if failure is not None:
         speaker.fail(failure)
         raise typer.Exit(failure.exit_code)
     rest = "" if job.state in JOB_ENDED else f" The job goes on ({job.frames.total} frames in all)."
-    speaker.say(f"{number(len(outcome.delivered), 'frame')} in {folder}.{rest}")
+    movies = f" and {number(count, 'movie')}" if (count := len(outcome.movies.outputs)) else ""
+    speaker.say(f"{number(len(outcome.delivered), 'frame')}{movies} in {folder}.{rest}")

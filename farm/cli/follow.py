@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from shlex import quote
 
 from farm.cli.briefing import plan_in_words, warnings
-from farm.cli.collect import Collector, Delivered
+from farm.cli.collect import Collector, Delivered, Files
 from farm.cli.progress import Display
 from farm.cli.speaker import Speaker
 from farm.cli.tally import Tally
@@ -27,11 +29,17 @@ class Outcome:
 
     job: JobView
     delivered: dict[int, Delivered] = field(default_factory=dict)
+    movies: Files = field(default_factory=Files)
     failed: dict[int, str] = field(default_factory=dict)  # frame: why
 
-    def frames(self) -> list[dict[str, object]]:
-        """For --json, in ascending order."""
-        return [self.delivered[frame].as_json() for frame in sorted(self.delivered)]
+    def as_json(self) -> dict[str, object]:
+        """For --json: job, state, frames in ascending order, movies."""
+        return {
+            "job": self.job.id,
+            "state": self.job.state.value,
+            "frames": [self.delivered[frame].as_json() for frame in sorted(self.delivered)],
+            "videos": self.movies.outputs,
+        }
 
     def problem(self) -> TesseraError | None:
         """What keeps this from being a success."""
@@ -47,13 +55,13 @@ class Outcome:
 
     def in_the_way(self) -> TesseraError | None:
         """The error for files that were there already and stayed."""
-        kept = [path for one in self.delivered.values() for path in one.kept]
+        kept = [path for one in (*self.delivered.values(), self.movies) for path in one.kept]
         if not kept:
             return None
         more = f" and {len(kept) - 1} more were" if len(kept) > 1 else " was"
         return Conflict(
             f"“{kept[0]}”{more} there already and stayed.",
-            f"Bring the frames elsewhere: farm fetch {self.job.id} --out OTHER, or add --overwrite.",
+            f"Bring them elsewhere: farm fetch {self.job.id} --out OTHER, or add --overwrite.",
         )
 
 
@@ -64,7 +72,8 @@ class InTheWay(Conflict):
 class Follower:
     """Follows one job. `outcome` is right at any moment, also after an interrupt.
 
-    ``told`` are the findings that the artist has read before the job was sent.
+    ``told`` are the findings that the artist has read before the job was sent; ``done`` is the word for
+    a frame that is.
     """
 
     def __init__(
@@ -74,8 +83,10 @@ class Follower:
         speaker: Speaker,
         collector: Collector | None = None,
         told: tuple[Finding, ...] = (),
+        done: str = "done",
     ) -> None:
         self._client, self._speaker, self._collector = client, speaker, collector
+        self._word = done
         self._told: tuple[Finding, ...] | None = told  # None: the plan was told too
         self.outcome = Outcome(job)
 
@@ -105,16 +116,28 @@ class Follower:
         return self.outcome
 
     def catch_up(self) -> None:
-        """Fetch finished frames that no event told of, and take down the failed ones."""
+        """Fetch finished frames that no event told of, and the movies; take down the failed ones."""
         for frame in self._client.frames(self.outcome.job.id):
             self._done(frame)
+        if self._collector is not None and self.outcome.job.videos:
+            with self._room(self._collector):
+                self.outcome.movies = self._collector.movies(self.outcome.job)
+            if self.outcome.movies.outputs:
+                self._speaker.say(f"Movie: {self.outcome.movies.names}")
+            self._note_kept(self.outcome.movies)
 
-    def _fetched(self, collector: Collector, frame: FrameView) -> Delivered:
+    @contextmanager
+    def _room(self, collector: Collector) -> Iterator[None]:
+        """Say how to bring the rest where there is no room for it now."""
         try:
-            return collector.fetch(frame)
+            yield
         except StorageFull as error:
             again = f"farm fetch {self.outcome.job.id} --out {quote(str(collector.folder))}"
             raise StorageFull(error.what, f"Free some space, then bring the rest with: {again}") from None
+
+    def _note_kept(self, got: Files) -> None:
+        for path in got.kept:
+            self._speaker.note(f"“{path}” is there already and was left as it is.")
 
     def _look(self, tally: Tally) -> None:
         self.outcome.job = tally.job = job = self._client.job(tally.job.id)
@@ -142,12 +165,11 @@ class Follower:
             self.outcome.failed[frame.frame] = frame.error
         if frame.state is not TaskState.DONE or frame.frame in self.outcome.delivered:
             return
-        got = Delivered(frame.frame, frame.seconds)
+        got = Delivered(frame=frame.frame, seconds=frame.seconds)
         if self._collector is not None:
-            got = self._fetched(self._collector, frame)
+            with self._room(self._collector):
+                got = self._collector.fetch(frame)
         self.outcome.delivered[frame.frame] = got
         took = "" if frame.seconds is None else f" in {duration(frame.seconds)}"
-        names = ", ".join(str(output["path"]) for output in got.outputs)
-        self._speaker.say(f"Frame {frame.frame} done{took}" + (f": {names}" if names else ""))
-        for path in got.kept:
-            self._speaker.note(f"“{path}” is there already and was left as it is.")
+        self._speaker.say(f"Frame {frame.frame} {self._word}{took}" + (f": {got.names}" if got.names else ""))
+        self._note_kept(got)

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from farm.cli.connect import reached
 from farm.cli.options import AsJson, FarmUrl, JobId
+from farm.cli.proving import proved
 from farm.cli.speaker import Speaker, clean
 from farm.cli.words import duration, number
+from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import AttemptView, JobView
 
@@ -22,7 +24,7 @@ Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many
 
 
 def jobs(limit: Limit = 20, as_json: AsJson = False, farm: FarmUrl = None) -> None:
-    """List the farm's jobs, the newest first.
+    """List the farm's jobs, the newest first. One that verifies another is called “proof of” it.
 
     \b
     Example:
@@ -69,7 +71,7 @@ def _time(job: JobView, now: float) -> str:
 
 
 def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
-    """Show one job: state, plan, findings and failed attempts.
+    """Show one job: state, plan, proof, findings and failed attempts.
 
     Each finding and each failed attempt comes with its cure.
 
@@ -90,16 +92,32 @@ def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
         return
     for name, value in _facts(job):
         speaker.say(f"{name:<9}{value}")
-    for finding in job.report.findings if job.report else ():
+    for finding in _findings(job):
         speaker.say(f"{finding.weight.value:<9}{finding.what} {finding.cure}")
     if job.error:
         speaker.say(f"{'error':<9}{job.error} {job.cure}")
     _tell_attempts(speaker, failed)
 
 
+def _findings(job: JobView) -> list[Finding]:
+    """What the inspection found, and what of it bears on frames that are cut as these are."""
+    if job.report is None:
+        return []
+    found = [*job.report.findings, *job.report.in_order]
+    if job.plan is not None and job.plan.ranges:
+        found += job.report.breaks_ranges
+    elif job.plan is not None and job.plan.grid:
+        found += job.report.breaks_exactness
+    return list(dict.fromkeys(found))
+
+
 def _facts(job: JobView) -> list[tuple[str, str]]:
     now = job.ended if job.ended is not None else time.time()
     facts = [("job", f"{job.id}  {job.name}"), ("state", _state(job))]
+    if job.proves is not None:
+        facts.append(("proves", f"job {job.proves}"))
+    if job.adds_to is not None:
+        facts.append(("adds to", f"job {job.adds_to}"))
     if job.frames.total:
         facts.append(
             ("frames", f"{job.frames.done} of {job.frames.total} done, {job.frames.running} running")
@@ -109,6 +127,9 @@ def _facts(job: JobView) -> list[tuple[str, str]]:
             ("range", f"{job.plan.frames} at {job.plan.size}"),
             ("plan", job.plan.reason + ("" if job.plan.exact else " (not exact)")),
         ]
+    if job.verified:
+        facts.append(("proof", proved(job)))
+    facts += [("movie", movie.name) for movie in job.videos]
     if job.report:
         report = job.report
         facts.append(("scene", f"{report.scene}, {report.engine}, {number(report.samples, 'sample')}"))

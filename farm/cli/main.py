@@ -29,9 +29,11 @@ from farm.cli.fetch import fetch
 from farm.cli.interrupts import answers_interrupts, end_as_interrupt
 from farm.cli.jobs import jobs, show
 from farm.cli.render import render
+from farm.cli.rerender import rerender
 from farm.cli.speaker import Speaker, problem
 from farm.cli.status import status
 from farm.cli.submit import submit
+from farm.cli.verify import verify
 from farm.cli.watch import watch
 from farm.domain.errors import TesseraError, UsageError
 
@@ -44,7 +46,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (render, submit, watch, jobs, show, cancel, fetch, up, down, status, doctor):
+COMMANDS = (render, submit, watch, jobs, show, cancel, fetch, rerender, verify, up, down, status, doctor)
+for command in COMMANDS:
     app.command()(answers_interrupts(command))
 
 
@@ -59,6 +62,7 @@ def farm(
     Start here:
       farm doctor               is everything here?
       farm render shot.blend    render, on the farm that runs or on this machine
+      farm verify JOB           prove that its frames are those rendered whole
       farm up                   start a farm that stays, with its page
 
     Every command takes --help. Exit codes: 0 done, 1 failed, 2 the call could not be read,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from farm.domain.errors import UsageError
 from farm.domain.job import Device, Engine, RenderSettings
 
 FarmUrl = Annotated[
@@ -36,9 +40,25 @@ Tiles = Annotated[
         help="How to cut each frame: columns x rows such as 2x2, none, or auto (cut where it pays).",
     ),
 ]
+Split = Annotated[
+    str,
+    typer.Option(
+        metavar="tiles|samples|samples:N",
+        help="Cut frames by area, or by samples: into one range a worker, or into N.",
+    ),
+]
 Samples = Annotated[
     int | None,
     typer.Option(min=1, max=1 << 24, metavar="N", help="Samples a pixel. Without it: the scene's own."),
+]
+First = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1 << 24,
+        metavar="N",
+        help="Render only so many of the samples now; `farm rerender` adds the others.",
+    ),
 ]
 Scale = Annotated[
     int | None,
@@ -64,28 +84,70 @@ EngineName = Annotated[
 KeepExr = Annotated[
     bool, typer.Option("--keep-exr", help="Also keep each frame's passes as a 32-bit multilayer EXR.")
 ]
+Video = Annotated[bool, typer.Option("--video", help="Also make a preview movie of the frames (H.264).")]
 
 
-def render_settings(
-    frames: str | None,
-    tiles: str,
-    samples: int | None,
-    scale: int | None,
-    scene: str | None,
-    camera: str | None,
-    device: Device,
-    engine: Engine,
-    keep_exr: bool,
+def _settings(
+    frames: Frames = None,
+    tiles: Tiles = "auto",
+    split: Split = "tiles",
+    samples: Samples = None,
+    first: First = None,
+    scale: Scale = None,
+    scene: SceneName = None,
+    camera: Camera = None,
+    device: DeviceName = Device.AUTO,
+    engine: EngineName = Engine.SCENE,
+    keep_exr: KeepExr = False,
+    video: Video = False,
 ) -> RenderSettings:
-    """The options as one value; raises `UsageError` for a range or grid that cannot be read."""
-    return RenderSettings(
+    """The options as one value; raises `UsageError` for what cannot be read or does not go together."""
+    settings = RenderSettings(
         frames=frames,
         tiles=tiles,
+        split=split,
         samples=samples,
+        first=first,
         scale=scale,
         scene=scene,
         camera=camera,
         device=device,
         engine=engine,
         keep_exr=keep_exr,
+        video=video,
     )
+    if first is not None and settings.grid is not None and len(settings.grid) > 1:
+        raise UsageError(
+            f"The first {first} samples cannot be kept of frames cut into {settings.tiles} tiles.",
+            "Leave out --tiles, or --first.",
+        )
+    if first is not None and samples is not None and first >= samples:
+        raise UsageError(
+            f"The first {first} of {samples} samples are all of them.",
+            "Write a smaller --first, or leave it out.",
+        )
+    return settings
+
+
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command`` the options above, and hand them to it as one value, ``settings``.
+
+    Typer reads a command's signature; here the parameter ``settings`` is replaced in it by the
+    parameters of `_settings`, so that the options and their defaults are written once.
+    """
+    own = inspect.signature(command, eval_str=True)
+    options = inspect.signature(_settings, eval_str=True).parameters
+
+    @wraps(command)
+    def taking(**given: Any) -> None:
+        asked = {name: given.pop(name) for name in options}
+        command(settings=_settings(**asked), **given)
+
+    shown = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, one in own.parameters.items()
+        for parameter in (options.values() if name == "settings" else [one])
+    ]
+    taking.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+    taking.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return taking

@@ -14,28 +14,13 @@ from farm.cli.collect import Collector, check_folder
 from farm.cli.connect import reached_or_started
 from farm.cli.follow import Follower, InTheWay
 from farm.cli.interrupts import interrupts_held
-from farm.cli.options import (
-    AsJson,
-    Camera,
-    DeviceName,
-    EngineName,
-    FarmUrl,
-    Frames,
-    KeepExr,
-    Overwrite,
-    Samples,
-    Scale,
-    Scene,
-    SceneName,
-    Tiles,
-    render_settings,
-)
+from farm.cli.options import AsJson, FarmUrl, Overwrite, Scene, takes_settings
 from farm.cli.progress import Display
 from farm.cli.send import send
 from farm.cli.speaker import Speaker, clean, problem
 from farm.cli.words import duration, number
 from farm.domain.errors import Conflict, TesseraError
-from farm.domain.job import Device, Engine
+from farm.domain.job import RenderSettings
 from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.views import JobView
 
@@ -45,17 +30,10 @@ Out = Annotated[
 ]
 
 
+@takes_settings
 def render(
     scene_file: Scene,
-    frames: Frames = None,
-    tiles: Tiles = "auto",
-    samples: Samples = None,
-    scale: Scale = None,
-    scene: SceneName = None,
-    camera: Camera = None,
-    device: DeviceName = Device.AUTO,
-    engine: EngineName = Engine.SCENE,
-    keep_exr: KeepExr = False,
+    settings: RenderSettings,
     out: Out = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -78,13 +56,14 @@ def render(
       farm render shot.blend
       farm render shot.blend --frames 1-48 --scale 50 --samples 64
       farm render still.blend --frames 1 --tiles 4x4 --out pictures
+      farm render still.blend --samples 512 --first 64
 
-    With --json: job, state, frames (each with frame, seconds and outputs: path, bytes, sha256)
-    and wall_seconds; error, cure and code too where something went wrong.
+    With --json: job, state, frames (each with frame, seconds and outputs: path, bytes, sha256),
+    videos (path, bytes, sha256) and wall_seconds; error, cure and code too where something went
+    wrong.
     """
     started = time.monotonic()
     speaker = Speaker(as_json)
-    settings = render_settings(frames, tiles, samples, scale, scene, camera, device, engine, keep_exr)
     packed = pack(scene_file)
     if out is not None:
         check_folder(out)
@@ -123,10 +102,8 @@ def render(
     failure = failure or outcome.problem()
     wall = time.monotonic() - started
     if as_json:
-        result = {"job": outcome.job.id, "state": outcome.job.state.value, "frames": outcome.frames()}
-        speaker.give(
-            result | {"wall_seconds": round(wall, 3)} | (problem(failure) if failure is not None else {})
-        )
+        told = outcome.as_json() | {"wall_seconds": round(wall, 3)}
+        speaker.give(told | (problem(failure) if failure is not None else {}))
     if failure is not None:
         speaker.fail(failure)
         raise typer.Exit(code or failure.exit_code)

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 from farm.assets.pack import pack
 from farm.cli.connect import reached
-from farm.cli.options import (
-    AsJson,
-    Camera,
-    DeviceName,
-    EngineName,
-    FarmUrl,
-    Frames,
-    KeepExr,
-    Samples,
-    Scale,
-    Scene,
-    SceneName,
-    Tiles,
-    render_settings,
-)
+from farm.cli.options import AsJson, FarmUrl, Scene, takes_settings
 from farm.cli.progress import Display
 from farm.cli.send import send
 from farm.cli.speaker import Speaker
-from farm.domain.job import Device, Engine
+from farm.domain.job import RenderSettings
 
 
+@takes_settings
 def submit(
     scene_file: Scene,
-    frames: Frames = None,
-    tiles: Tiles = "auto",
-    samples: Samples = None,
-    scale: Scale = None,
-    scene: SceneName = None,
-    camera: Camera = None,
-    device: DeviceName = Device.AUTO,
-    engine: EngineName = Engine.SCENE,
-    keep_exr: KeepExr = False,
+    settings: RenderSettings,
     as_json: AsJson = False,
     farm: FarmUrl = None,
 ) -> None:
@@ -51,7 +30,6 @@ def submit(
     With --json: job, state, scene (the hash that names the scene).
     """
     speaker = Speaker(as_json)
-    settings = render_settings(frames, tiles, samples, scale, scene, camera, device, engine, keep_exr)
     packed = pack(scene_file)
     speaker.warn(packed.warnings)
     with reached(farm) as client:

@@ -22,7 +22,7 @@ def watch(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
     Example:
       farm watch k3m9x2ab
 
-    With --json: job, state, frames (frame, seconds, outputs), at the end.
+    With --json: job, state, frames (frame, seconds, outputs) and videos, at the end.
     """
     speaker = Speaker(as_json)
     with reached(farm) as client:
@@ -35,8 +35,7 @@ def watch(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
             raise typer.Exit(130) from None
     failure = outcome.problem()
     if as_json:
-        result = {"job": outcome.job.id, "state": outcome.job.state.value, "frames": outcome.frames()}
-        speaker.give(result | (problem(failure) if failure is not None else {}))
+        speaker.give(outcome.as_json() | (problem(failure) if failure is not None else {}))
     if failure is not None:
         speaker.fail(failure)
         raise typer.Exit(failure.exit_code)

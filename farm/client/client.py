@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import TypeAdapter
 
+from farm.client.again import Again, again
 from farm.client.connection import PATIENCE, Connection
 from farm.client.delivery import is_there, save, taken
 from farm.client.upload import Progress, send_lacking
@@ -26,11 +27,15 @@ from farm.domain.views import (
     FrameView,
     JobView,
     OutputView,
+    ProofView,
     SceneRef,
+    Verification,
+    VerifyRequest,
 )
 
-#: Frames that the API gives at once, at most.
+#: Frames that the API gives at once, at most, and proofs.
 FRAMES_AT_ONCE = 1000
+PROOFS_AT_ONCE = 200
 
 _BREATH = 0.2
 _TRIES = 3
@@ -40,6 +45,7 @@ _JOBS = TypeAdapter(list[JobView])
 _FRAMES = TypeAdapter(list[FrameView])
 _ATTEMPTS = TypeAdapter(list[AttemptView])
 _EVENTS = TypeAdapter(list[EventView])
+_PROOFS = TypeAdapter(list[ProofView])
 
 
 class FarmClient:
@@ -98,19 +104,41 @@ class FarmClient:
     def cancel(self, job_id: str) -> JobView:
         return self._line.ask(JobView, "POST", f"/api/jobs/{_part(job_id)}/cancel")
 
+    def rerender(
+        self, job_id: str, *, samples: int | None = None, frames: str | None = None, tiles: str | None = None
+    ) -> tuple[JobView, Again]:
+        """Start a job as `again` makes it of this one, with what is not None changed."""
+        asked = again(self.job(job_id), samples, frames, tiles)
+        return self.submit(asked.spec), asked
+
+    def verify(self, job_id: str, frames: str | None = None) -> Verification:
+        """Start a job that proves frames of this one; without ``frames`` all that are done.
+
+        Its `job` is None where there is nothing to prove. Not repeated once sent, as `submit`.
+        """
+        return self._line.ask(
+            Verification,
+            "POST",
+            f"/api/jobs/{_part(job_id)}/verify",
+            again=False,
+            json=VerifyRequest(frames=frames).model_dump(mode="json"),
+        )
+
+    def proofs(self, job_id: str) -> Iterator[ProofView]:
+        """The latest proof of each verified frame, or those that a verification made, by frame."""
+        return self._pages(_PROOFS, f"/api/jobs/{_part(job_id)}/proofs", PROOFS_AT_ONCE)
+
     def frames(self, job_id: str) -> Iterator[FrameView]:
         """All frames in ascending order, without their tiles, fetched page by page."""
+        return self._pages(_FRAMES, f"/api/jobs/{_part(job_id)}/frames", FRAMES_AT_ONCE)
+
+    def _pages[T](self, kind: TypeAdapter[list[T]], path: str, count: int) -> Iterator[T]:
         first = 0
         while True:
-            page = self._line.ask(
-                _FRAMES,
-                "GET",
-                f"/api/jobs/{_part(job_id)}/frames",
-                params={"first": first, "count": FRAMES_AT_ONCE},
-            )
+            page = self._line.ask(kind, "GET", path, params={"first": first, "count": count})
             yield from page
             first += len(page)
-            if len(page) < FRAMES_AT_ONCE:
+            if len(page) < count:
                 return
 
     def frame(self, job_id: str, frame: int) -> FrameView:

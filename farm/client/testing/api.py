@@ -18,7 +18,15 @@ from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError, Unava
 from farm.domain.job import JobSpec
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.states import JOB_ENDED, JobState
-from farm.domain.views import BlobQuery, EventView, FarmView, JobView, SceneRef
+from farm.domain.views import (
+    BlobQuery,
+    EventView,
+    FarmView,
+    JobView,
+    SceneRef,
+    Verification,
+    VerifyRequest,
+)
 
 type Answer = tuple[int, str, bytes]  # status, media type, body
 
@@ -58,6 +66,8 @@ class Api:
             ("GET", "/api/jobs", self._listed),
             ("GET", job, lambda _, job_id: _json(self._found(job_id))),
             ("POST", f"{job}/cancel", self._cancel),
+            ("POST", f"{job}/verify", self._verify),
+            ("GET", f"{job}/proofs", self._proofs),
             ("GET", f"{job}/frames", self._frames),
             ("GET", f"{job}/frames/(-?[0-9]+)", self._frame),
             ("GET", f"{job}/attempts", self._attempts),
@@ -91,6 +101,11 @@ class Api:
         spec = JobSpec.model_validate_json(call.body)
         if spec.scene_id not in self._farm.scenes:
             raise BadInput("The farm does not have this scene.", "Send the scene first.")
+        if spec.adds_to is not None:
+            self._found(spec.adds_to)
+        return _json(self._begun(spec), 201)
+
+    def _begun(self, spec: JobSpec) -> JobView:
         job = JobView(
             id=f"job{len(self._farm.jobs) + 1}",
             name=spec.name,
@@ -99,10 +114,31 @@ class Api:
             scene_id=spec.scene_id,
             settings=spec.settings,
             created=time.time(),
+            proves=spec.proves,
+            adds_to=spec.adds_to,
         )
         self._farm.jobs[job.id] = job
+        if spec.proves is not None:
+            self._farm.plan(job.id, str(spec.settings.frames))
         threading.Thread(target=self._farm.on_submit, args=(job.id,), daemon=True).start()
-        return _json(job, 201)
+        return self._farm.jobs[job.id]
+
+    def _verify(self, call: Call, job_id: str) -> Answer:
+        asked, job = VerifyRequest.model_validate_json(call.body), self._found(job_id)
+        if job.state not in JOB_ENDED:
+            raise Conflict(f"Job {job_id} has not ended yet: it is {job.state}.", "Wait for its end.")
+        if job.plan is None or job.plan.pieces_per_frame == 0:
+            return _json(Verification(reason=f"Nothing to prove: the frames of job {job_id} were never cut."))
+        settings = job.settings.model_copy(update={"frames": asked.frames or job.plan.frames})
+        spec = JobSpec(name=f"proof of {job.name}", scene_id=job.scene_id, settings=settings, proves=job.id)
+        return _json(Verification(job=self._begun(spec)), 201)
+
+    def _proofs(self, call: Call, job_id: str) -> Answer:
+        job = self._found(job_id)
+        of = self._farm.proofs.get(job.proves or job_id, {})
+        found = [of[frame] for frame in sorted(of) if job.proves is None or of[frame].by_job == job_id]
+        first = int(call.query.get("first", 0))
+        return _json(found[first : first + int(call.query.get("count", 200))])
 
     def _listed(self, call: Call) -> Answer:
         found = list(reversed(self._farm.jobs.values()))

@@ -12,8 +12,16 @@ from farm.domain.events import EventKind
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
-from farm.domain.views import AttemptView, EventView, FrameCounts, FrameView, JobView, OutputView
-from farm.domain.work import Role
+from farm.domain.views import (
+    AttemptView,
+    EventView,
+    FrameCounts,
+    FrameView,
+    JobView,
+    OutputView,
+    ProofView,
+)
+from farm.domain.work import Proof, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,7 @@ class FakeFarm:
         self.frames: dict[str, dict[int, FrameView]] = {}
         self.attempts: dict[str, list[AttemptView]] = {}
         self.outputs: dict[int, tuple[OutputView, bytes]] = {}
+        self.proofs: dict[str, dict[int, ProofView]] = {}  # by job and frame
         self.events: list[EventView] = []
         self.calls: list[Call] = []
         self.away = 0  # calls still to be answered with 503
@@ -55,10 +64,16 @@ class FakeFarm:
             self.news.notify_all()
 
     def plan(
-        self, job_id: str, frames: str = "1-3", report: SceneReport | None = None, exact: bool = True
+        self,
+        job_id: str,
+        frames: str = "1-3",
+        report: SceneReport | None = None,
+        exact: bool = True,
+        **plan: object,
     ) -> None:
-        """The scene was read: the job renders these frames."""
-        made = Plan(frames=frames, width=64, height=36, reason="one worker: whole frames", exact=exact)
+        """The scene was read: the job renders these frames; ``plan`` are more fields of its plan."""
+        told = {"frames": frames, "width": 64, "height": 36, "exact": exact}
+        made = Plan.model_validate(told | {"reason": "one worker: whole frames"} | plan)
         self.frames[job_id] = {
             frame: FrameView(frame=frame, state=TaskState.WAITING) for frame in made.frame_range
         }
@@ -81,23 +96,37 @@ class FakeFarm:
 
     def finish(self, job_id: str, frame: int, files: dict[str, bytes], seconds: float = 1.5) -> None:
         """A frame is committed with these outputs."""
-        outputs = []
-        for name, data in files.items():
-            output = OutputView(
-                id=len(self.outputs) + 1,
-                role=Role.OUTPUT,
-                name=name,
-                bytes=len(data),
-                sha256=hashlib.sha256(data).hexdigest(),
-                media_type="image/png",
-            )
-            self.outputs[output.id] = (output, data)
-            outputs.append(output)
+        outputs = [self._store(Role.OUTPUT, name, data, "image/png") for name, data in files.items()]
         self.frames[job_id][frame] = FrameView(
             frame=frame, state=TaskState.DONE, seconds=seconds, outputs=tuple(outputs)
         )
         self.change(job_id)
         self.tell(EventKind.FRAME_STATE, job_id, frame=frame, state=TaskState.DONE, seconds=seconds)
+
+    def film(self, job_id: str, name: str, data: bytes) -> None:
+        """A movie was made of the job's frames."""
+        movie = self._store(Role.VIDEO, name, data, "video/mp4")
+        self.change(job_id, videos=(*self.jobs[job_id].videos, movie))
+
+    def _store(self, role: Role, name: str, data: bytes, media_type: str) -> OutputView:
+        output = OutputView(
+            id=len(self.outputs) + 1,
+            role=role,
+            name=name,
+            bytes=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            media_type=media_type,
+        )
+        self.outputs[output.id] = (output, data)
+        return output
+
+    def prove(self, job_id: str, proof: Proof) -> None:
+        """A verification found this of a frame."""
+        of = self.jobs[job_id].proves or job_id
+        self.proofs.setdefault(of, {})[proof.frame] = ProofView(
+            frame=proof.frame, by_job=job_id, time=time.time(), proof=proof
+        )
+        self.finish(job_id, proof.frame, {}, proof.seconds)
 
     def fail(self, job_id: str, frame: int, error: str) -> None:
         """A frame has failed for good."""

@@ -16,7 +16,7 @@ import uvicorn
 from farm.assets.hashing import blob_of
 from farm.client.client import FarmClient
 from farm.client.testing import FakeFarm, served
-from farm.domain.errors import BadInput, Conflict, NotFound
+from farm.domain.errors import BadInput, Conflict, NotFound, UsageError
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.states import JobState
@@ -123,9 +123,39 @@ def test_a_waiting_job_has_no_events_and_asking_waits_no_longer_than_told(client
     assert client.events(0, submitted(client, manifest, folder), wait=0.1) == []
 
 
+def test_a_job_that_has_not_ended_cannot_be_verified_and_has_no_proofs(client, manifest, folder):
+    job_id = submitted(client, manifest, folder)
+    with pytest.raises(Conflict, match="has not ended yet: it is waiting"):
+        client.verify(job_id)
+    assert list(client.proofs(job_id)) == []
+    with pytest.raises(UsageError):
+        client.verify(job_id, "all")
+
+
+def test_a_job_is_rendered_again_with_what_changed(client, manifest, folder):
+    job_id = submitted(client, manifest, folder)
+    job, asked = client.rerender(job_id, samples=64)
+    assert (job.settings.samples, job.settings.frames, job.adds_to) == (64, "1-3", None)
+    assert asked.what == "renders all 64 samples anew"
+
+
+def test_samples_cannot_be_added_to_an_unknown_job(client, manifest, folder):
+    ref = client.upload_scene(manifest, folder)
+    with pytest.raises(NotFound):
+        client.submit(JobSpec(name="x", scene_id=ref.scene_id, adds_to="nosuch"))
+
+
 @pytest.mark.parametrize("job_id", ["nosuch", "a b/ü?x=1"])
 def test_an_unknown_job_is_not_found(client, job_id):
-    for verb in (client.job, client.cancel, client.attempts, lambda one: list(client.frames(one))):
+    for verb in (
+        client.job,
+        client.cancel,
+        client.attempts,
+        client.verify,
+        client.rerender,
+        lambda one: list(client.frames(one)),
+        lambda one: list(client.proofs(one)),
+    ):
         with pytest.raises(NotFound):
             verb(job_id)
 

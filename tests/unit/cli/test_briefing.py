@@ -6,6 +6,7 @@ import pytest
 
 from farm.assets import pack as pack_room
 from farm.assets.trace import Needs
+from farm.domain.plan import SampleRange
 from farm.domain.scene import Finding, SceneReport, Weight
 
 UNBAKED = Finding(
@@ -53,9 +54,9 @@ def report(*findings: Finding, **more) -> SceneReport:
 def rendered(cli, farm, blend):
     """Renders one frame of a scene with this report."""
 
-    def render(found: SceneReport, *options: str, exact: bool = True):
+    def render(found: SceneReport, *options: str, exact: bool = True, **plan):
         def work(job_id: str) -> None:
-            farm.plan(job_id, "1", found, exact)
+            farm.plan(job_id, "1", found, exact, **plan)
             farm.finish(job_id, 1, {})
             farm.end(job_id)
 
@@ -113,6 +114,24 @@ def test_a_forced_split_says_why_it_may_differ(rendered):
     )
     assert rendered(report(breaks_exactness=(ADAPTIVE,))).err == "", "whole frames are exact"
     assert "--tiles none" in rendered(report(), exact=False).err
+
+
+def test_frames_cut_by_samples_say_why_they_may_differ(rendered):
+    halves = [SampleRange(first=first, count=4, total=8) for first in (0, 4)]
+    both = report(breaks_exactness=(UNBAKED,), breaks_ranges=(ADAPTIVE,))
+    assert rendered(both, exact=False, ranges=halves).err == (
+        "Note: Frames by samples may differ a little from whole ones. "
+        "Adaptive sampling looks around. Switch it off.\n"
+    )
+    independent = [halves[0], SampleRange(first=0, count=4, total=4, seed=1)]
+    said = rendered(report(), exact=False, ranges=independent, reason="not identical to 8 samples")
+    assert (said.err, said.out.splitlines()[1]) == ("", "Plan: not identical to 8 samples.")
+
+
+def test_frames_that_depend_on_each_other_say_what_makes_them(rendered):
+    said = rendered(report(in_order=(UNBAKED,)), in_order=True)
+    assert said.err == "Note: The cloth is not baked. Bake it.\n"
+    assert rendered(report(UNBAKED, in_order=(UNBAKED,))).err == said.err, "told once"
 
 
 def test_watch_tells_them_too(cli, farm, blend, rendered):

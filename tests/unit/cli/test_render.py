@@ -63,6 +63,7 @@ def test_json_is_one_object_with_the_promised_fields(cli, farm, blend, renders):
             }
             for frame in (1, 2)
         ],
+        "videos": [],
         "wall_seconds": wall,
     }
     assert said.err == ""
@@ -90,6 +91,88 @@ def test_options_reach_the_job(cli, farm, blend, renders):
         "video": False,
     }
     assert farm.jobs["job1"].name == "shot ü"
+
+
+@pytest.mark.parametrize("verb", ["render", "submit"])
+def test_samples_in_ranges_or_in_part_and_a_movie_reach_the_job(cli, farm, blend, renders, verb):
+    renders(1)
+    assert cli(verb, blend, "--split", "samples:4", "--samples", 512, "--first", 128, "--video").code == 0
+    settings = farm.jobs["job1"].settings
+    assert (settings.split, settings.ranges, settings.samples) == ("samples:4", 4, 512)
+    assert (settings.first, settings.video, settings.tiles) == (128, True, "auto")
+
+
+@pytest.mark.parametrize(
+    ("options", "what", "cure"),
+    [
+        (
+            ["--split", "rows"],
+            "“rows” is not a way to cut frames.",
+            "Write tiles, samples, or samples:4.",
+        ),
+        (
+            ["--split", "samples", "--tiles", "2x2"],
+            "A frame is cut into 2x2 tiles or into sample ranges, not both.",
+            "Leave out --tiles, or --split.",
+        ),
+        (
+            ["--first", "8", "--tiles", "2x2"],
+            "The first 8 samples cannot be kept of frames cut into 2x2 tiles.",
+            "Leave out --tiles, or --first.",
+        ),
+        (
+            ["--first", "64", "--samples", "64"],
+            "The first 64 of 64 samples are all of them.",
+            "Write a smaller --first, or leave it out.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", ["render", "submit"])
+def test_options_that_do_not_go_together_are_2_with_a_cure_and_send_nothing(
+    cli, farm, blend, verb, options, what, cure
+):
+    said = cli(verb, blend, *options)
+    assert (said.code, said.out, said.err) == (2, "", f"{what}\n{cure}\n")
+    assert farm.calls == []
+
+
+def filmed(farm, frames: int = 2):
+    """Let the farm render frames of every job and make a movie of them."""
+
+    def work(job_id: str) -> None:
+        farm.plan(job_id, f"1-{frames}")
+        for frame in range(1, frames + 1):
+            farm.finish(job_id, frame, {f"shot_{frame:04d}.png": b"frame %d" % frame})
+        farm.film(job_id, "shot.mp4", b"movie")
+        farm.end(job_id)
+
+    farm.on_submit = work
+
+
+def test_a_movie_lands_beside_the_frames(cli, farm, blend):
+    filmed(farm)
+    said = cli("render", blend, "--out", "o")
+    assert said.code == 0
+    assert said.out.splitlines()[4] == "Movie: o/shot.mp4"
+    assert Path("o/shot.mp4").read_bytes() == b"movie"
+    told = cli("fetch", "job1", "--out", "o", "--json").json
+    assert told["videos"] == [
+        {"path": "o/shot.mp4", "bytes": 5, "sha256": hashlib.sha256(b"movie").hexdigest()}
+    ]
+    assert cli("fetch", "job1", "--out", "p").out.splitlines()[-1] == "2 frames and 1 movie in p."
+
+
+def test_a_movie_in_whose_place_a_file_lies_leaves_it_and_is_1(cli, farm, blend):
+    filmed(farm, 1)
+    Path("o").mkdir()
+    Path("o/shot.mp4").write_bytes(b"mine")
+    said = cli("render", blend, "--out", "o", "--json")
+    assert (said.code, said.json["state"], said.json["videos"]) == (1, "done", [])
+    assert said.json["error"] == "“o/shot.mp4” was there already and stayed."
+    assert Path("o/shot.mp4").read_bytes() == b"mine"
+    assert Path("o/shot_0001.png").read_bytes() == b"frame 1"
+    assert cli("render", blend, "--out", "o", "--overwrite").code == 0
+    assert Path("o/shot.mp4").read_bytes() == b"movie"
 
 
 def test_a_frame_is_fetched_while_the_next_still_renders(cli, farm, blend):

@@ -14,6 +14,8 @@ from farm.domain.events import EventKind
 from farm.domain.job import JobSpec
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.states import JobState, TaskState
+from farm.domain.views import ProofView
+from farm.domain.work import Proof, RenderClass
 
 
 def scene(folder: Path, **files: bytes) -> SceneManifest:
@@ -120,6 +122,30 @@ def test_frames_come_page_by_page_in_order(client, farm, tmp_path):
     farm.plan(job_id, "1-2500")
     assert [frame.frame for frame in client.frames(job_id)] == list(range(1, 2501))
     assert len([call for call in farm.calls if call.path.endswith("/frames")]) == 3
+
+
+def test_a_verification_whose_answer_is_lost_is_not_begun_twice(client, farm, tmp_path):
+    job_id = submitted(client, tmp_path)
+    farm.plan(job_id, "1-3", grid="2x2")
+    farm.end(job_id)
+    farm.away = 1
+    with pytest.raises(Unavailable):
+        client.verify(job_id)
+    assert len(farm.jobs) == 1
+    made = client.verify(job_id, "2-3").job
+    assert (made.proves, made.settings.frames, len(farm.jobs)) == (job_id, "2-3", 2)
+
+
+def test_proofs_come_page_by_page_in_order(client, farm, tmp_path):
+    job_id = submitted(client, tmp_path)
+    farm.plan(job_id, "1-450")
+    by = RenderClass(blender="5.2.3", device="CPU", kernel="avx2")
+    for frame in range(1, 451):
+        proof = Proof(frame=frame, render_class=by, rows=())
+        seen = ProofView(frame=frame, by_job="p", time=1.0, proof=proof)
+        farm.proofs.setdefault(job_id, {})[frame] = seen
+    assert [one.frame for one in client.proofs(job_id)] == list(range(1, 451))
+    assert len([call for call in farm.calls if call.path.endswith("/proofs")]) == 3
 
 
 def test_follow_tells_every_event_once_and_stops_at_the_end(client, farm, tmp_path):
