@@ -23,10 +23,11 @@ def next_task(desk: Desk, job: Job, worker: Worker, now: float) -> Task | None:
     for task in in_order(job):
         if fits(job, task, worker, workers, now):
             return task
-    if job.plan is None or not may_open(job, worker, workers, now):
-        return None
-    opened = _open_frame(desk, job, job.plan)
-    return next((task for task in opened if fits(job, task, worker, workers, now)), None)
+    while job.plan is not None and may_open(job, worker, workers, now):
+        for task in _open_frame(desk, job, job.plan):
+            if fits(job, task, worker, workers, now):
+                return task
+    return None
 
 
 def _open_frame(desk: Desk, job: Job, plan: Plan) -> list[Task]:

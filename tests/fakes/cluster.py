@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from farm.cluster import Slot, WorkerGone
-from farm.domain.task import TaskKind
-from farm.domain.work import Cause, Failure, Order, RenderClass, Report, Result, Role, Seconds, WorkerInfo
-from tests.unit.dispatch.play import AVX2, report, stored, worker
+from farm.domain.work import Cause, Failure, Order, RenderClass, Report, Result, Seconds, WorkerInfo
+from tests.unit.dispatch.play import AVX2, good_result, worker
 
 type Script = Callable[[Order], Awaitable[Result | Failure]]
 
@@ -19,11 +18,7 @@ type Script = Callable[[Order], Awaitable[Result | Failure]]
 async def obedient(order: Order, render_class: RenderClass = AVX2) -> Result | Failure:
     """Everything succeeds at once."""
     await asyncio.sleep(0)
-    if order.kind is TaskKind.INSPECT:
-        return Result(report=report(), render_class=render_class)
-    role = Role.PIECE if order.kind is TaskKind.TILE else Role.OUTPUT
-    files = (stored(role, order.task),)
-    return Result(files=files, seconds=Seconds(total=1.0), render_class=render_class)
+    return good_result(order, render_class).model_copy(update={"seconds": Seconds(total=1.0)})
 
 
 class ScriptedWorker:

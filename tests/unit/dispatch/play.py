@@ -9,8 +9,10 @@ from itertools import count
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.core import Core
-from farm.dispatch.state import Job, State
+from farm.dispatch.policy import MAX_FAILURES, unknown_ahead
+from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import RenderSettings
+from farm.domain.plan import Plan, SampleRange
 from farm.domain.scene import Blob, LayerReport, SceneManifest, SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
@@ -18,9 +20,12 @@ from farm.domain.work import (
     Cause,
     Failure,
     Order,
+    PieceRef,
+    Proof,
     RenderClass,
     Result,
     Role,
+    Row,
     Seconds,
     StoredFile,
     WorkerInfo,
@@ -69,6 +74,32 @@ def stored(role: Role, name: str) -> StoredFile:
     return StoredFile(role=role, name=name, key=f"key/{name}", blob=Blob(sha256="1" * 64, bytes=1))
 
 
+def piece_at(tile: int, key: str, render_class: RenderClass = AVX2) -> PieceRef:
+    return PieceRef(tile=tile, key=key, blob=stored(Role.PIECE, "x").blob, render_class=render_class)
+
+
+_ROLES = {TaskKind.TILE: Role.PIECE, TaskKind.ENCODE: Role.VIDEO}
+
+
+def good_result(order: Order, render_class: RenderClass, differing: int = 0) -> Result:
+    """What a worker of this class makes of an order, if all goes well; stored where the order says."""
+    if order.kind is TaskKind.INSPECT:
+        return Result(report=report(), render_class=render_class, seconds=Seconds(total=2.0))
+    frame = TaskKey.parse(order.task).frame or 0
+    settled = order.render_class if order.kind is TaskKind.FINISH else None
+    if order.kind is TaskKind.VERIFY:
+        row = Row(kind="pass", name="ViewLayer.Combined", same=not differing, pixels=9, differing=differing)
+        proof = Proof(frame=frame, render_class=render_class, rows=(row,))
+        return Result(proof=proof, render_class=render_class, seconds=Seconds(total=2.0))
+    file = stored(_ROLES.get(order.kind, Role.OUTPUT), order.task)
+    return Result(
+        files=(file.model_copy(update={"key": f"{order.prefix}file"}),),
+        render_class=settled or render_class,
+        seconds=Seconds(total=2.0),
+        digests={"ViewLayer.Combined": order.attempt_id} if order.kind is TaskKind.FINISH else {},
+    )
+
+
 @dataclass
 class Play:
     """The core, and what its instructions have made of the world so far."""
@@ -87,6 +118,14 @@ class Play:
     dropped: list[int] = field(default_factory=list)
     anew: list[int] = field(default_factory=list)  # frames that left their render class
     keys: dict[str, TaskKey] = field(default_factory=dict)  # task by attempt
+    faults: Counter[TaskKey] = field(default_factory=Counter)  # pieces that were rendered again
+    plans: dict[str, Plan] = field(default_factory=dict)
+    proofs: list[do.FrameVerified] = field(default_factory=list)
+    #: What other jobs can use of a job's frames: filled as frames are done, or by a test.
+    left: dict[tuple[str, int], Earlier] = field(default_factory=dict)
+    pieces: dict[tuple[str, int], dict[int, str]] = field(default_factory=dict)  # key by frame and number
+    jobs_seen: dict[str, Job] = field(default_factory=dict)
+    last_in_order: dict[str, int] = field(default_factory=dict)  # the newest frame that was begun, by job
 
     def __post_init__(self) -> None:
         numbers = count(1)
@@ -95,7 +134,27 @@ class Play:
     # --- doing ---
 
     def submit(self, job_id: str = "j1", **settings: object) -> None:
-        job = Job(job_id, self.now, "s" + job_id, MANIFEST, RenderSettings.model_validate(settings))
+        self.take_up(
+            Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
+        )
+
+    def verify(self, proves: str, frames: str, job_id: str = "v1", **settings: object) -> None:
+        """Submit a job that verifies frames of another, as the service makes it: with its plan."""
+        job = Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
+        job.proves, job.report = proves, report()
+        job.plan = Plan(frames=frames, width=640, height=360, reason="verified")
+        self.take_up(job)
+
+    def add(
+        self, adds_to: str, there: tuple[SampleRange, ...], job_id: str = "b1", **settings: object
+    ) -> None:
+        """Submit a job that adds to the samples of another."""
+        job = Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
+        job.adds_to, job.there = adds_to, there
+        self.take_up(job)
+
+    def take_up(self, job: Job) -> None:
+        self.jobs_seen[job.id] = job
         self.apply(self.core.take_up(job))
         self.assign()
 
@@ -108,27 +167,37 @@ class Play:
         self.assign()
 
     def assign(self) -> None:
+        for job in self.core.state.jobs.values():
+            if numbers := unknown_ahead(job):
+                self.apply(self.core.handle(told.EarlierFound(job.id, self.earlier(job, numbers)), self.now))
         self.apply(self.core.assign(self.now))
+
+    def earlier(self, job: Job, numbers: list[int]) -> dict[int, Earlier]:
+        """What an earlier job left of these frames."""
+        other = job.proves or job.adds_to or ""
+        return {number: self.left.get((other, number), Earlier()) for number in numbers}
 
     def orders(self, kind: TaskKind | None = None) -> list[Order]:
         return [order for order in self.sent.values() if kind is None or order.kind is kind]
 
     def succeed(self, order: Order, scene: SceneReport | None = None, **changes: object) -> None:
         """The worker of ``order`` reports a good result."""
-        role = {TaskKind.TILE: Role.PIECE}.get(order.kind, Role.OUTPUT)
-        files = () if order.kind is TaskKind.INSPECT else (stored(role, f"{order.task}.exr"),)
-        values: dict[str, object] = {
-            "files": files,
-            "seconds": Seconds(total=2.0),
-            "render_class": self.core.state.workers[self.where[order.attempt_id]].info.render_class,
-            "report": (scene or report()) if order.kind is TaskKind.INSPECT else None,
-        }
+        render_class = self.core.state.workers[self.where[order.attempt_id]].info.render_class
+        values = good_result(order, render_class).model_dump()
+        if order.kind is TaskKind.INSPECT and scene is not None:
+            values["report"] = scene
         self.sent.pop(order.attempt_id, None)
         self.tell(told.Succeeded(order.attempt_id, Result.model_validate(values | changes)))
 
     def fail(self, order: Order, cause: Cause = Cause.CRASH, what: str = "Blender crashed.") -> None:
         self.sent.pop(order.attempt_id, None)
         self.tell(told.Failed(order.attempt_id, Failure(cause=cause, what=what, cure="Look.")))
+
+    def blame(self, finish: Order, *pieces: int, what: str = "Piece 1 is black.") -> None:
+        """A finish fails, and says which pieces are at fault."""
+        self.sent.pop(finish.attempt_id, None)
+        failure = Failure(cause=Cause.BAD_RESULT, what=what, pieces=pieces)
+        self.tell(told.Failed(finish.attempt_id, failure))
 
     def lose(self, worker_id: str) -> None:
         for attempt_id in [a for a, w in self.where.items() if w == worker_id]:
@@ -156,14 +225,33 @@ class Play:
                     JobState.CANCELLED,
                 )
                 self.jobs[instruction.job_id] = instruction
+            case do.JobPlanned(job_id, plan):
+                assert job_id not in self.plans
+                self.plans[job_id] = plan
+            case do.FrameOpened(job_id, frame, _):
+                taken = self.jobs_seen[job_id].adds_to
+                left = self.left.get((taken or "", frame), Earlier()) if taken else Earlier()
+                there = {
+                    tile: ref.key for tile, ref in left.pieces.items() if tile < self.plans[job_id].taken
+                }
+                self.pieces[job_id, frame] = there
             case do.FrameAnew(job_id, frame, _):
                 self.anew.append(frame)
                 for key in [key for key in self.commits if (key.job_id, key.frame) == (job_id, frame)]:
-                    del self.commits[key]
-                    [done] = [a for a, k in self.keys.items() if k == key and self.attempts[a] == "done"]
-                    self.attempts[done] = AttemptState.DROPPED
+                    self._take_back(key)
+                self.pieces[job_id, frame].clear()
+            case do.PiecesAnew(job_id, frame, pieces, _):
+                for tile in pieces:
+                    key = TaskKey(job_id, TaskKind.TILE, frame, tile)
+                    self.faults[key] += 1
+                    assert self.faults[key] < MAX_FAILURES, f"{key} is rendered for ever"
+                    del self.pieces[job_id, frame][tile]
+                    if key in self.commits:  # else it is an earlier job's, and stays where it is
+                        self._take_back(key)
             case do.FrameChanged():
                 self.frames[instruction.job_id, instruction.frame] = instruction
+            case do.FrameVerified():
+                self.proofs.append(instruction)
             case do.TaskOpened(key):
                 assert key not in self.tasks
                 self.tasks[key] = TaskState.WAITING
@@ -171,6 +259,7 @@ class Play:
                 self.tasks[instruction.key] = instruction.state
             case do.AttemptStarted(attempt_id, key, worker_id):
                 assert attempt_id not in self.attempts
+                self._check_turn(key)
                 self.keys[attempt_id] = key
                 self.attempts[attempt_id] = AttemptState.RUNNING
                 self.where[attempt_id] = worker_id
@@ -179,6 +268,7 @@ class Play:
                 self.attempts[instruction.attempt_id] = instruction.state
                 if instruction.result:
                     self.commits[instruction.key] += 1
+                    self._committed(instruction.key, instruction.result)
                 if instruction.failure:
                     self.failures.append(instruction)
             case do.SendOrder(worker_id, order):
@@ -187,19 +277,63 @@ class Play:
             case do.CancelAttempt(_, attempt_id):
                 self.cancelled.append(attempt_id)
                 self.sent.pop(attempt_id, None)
-            case do.PiecesDropped(_, frame):
+            case do.PiecesDropped(job_id, frame):
                 self.dropped.append(frame)
+                left = self.left.get((job_id, frame), Earlier())
+                assert not left.pieces, "pieces to which samples can be added are dropped"
+
+    def _take_back(self, key: TaskKey) -> None:
+        """What was committed counts no more."""
+        del self.commits[key]
+        [done] = [a for a, k in self.keys.items() if k == key and self.attempts[a] == "done"]
+        self.attempts[done] = AttemptState.DROPPED
+
+    def _committed(self, key: TaskKey, result: Result) -> None:
+        if key.kind is TaskKind.TILE:
+            assert key.tile is not None
+            of_frame = self.pieces[key.job_id, key.frame or 0]
+            assert key.tile not in of_frame
+            of_frame[key.tile] = result.files[0].key
+        elif key.kind in (TaskKind.FINISH, TaskKind.FRAME):
+            assert key.frame is not None
+            assert result.render_class is not None
+            there = self.pieces[key.job_id, key.frame] if self.jobs_seen[key.job_id].keeps_pieces else {}
+            pieces = {tile: piece_at(tile, at, result.render_class) for tile, at in there.items()}
+            self.left[key.job_id, key.frame] = Earlier(result.render_class, pieces)
+
+    def _check_turn(self, key: TaskKey) -> None:
+        """Frames that depend on those before are rendered one at a time, in their order."""
+        plan = self.plans.get(key.job_id)
+        if plan is None or not plan.in_order:
+            return
+        running = [k for a, k in self.keys.items() if self.attempts[a] is AttemptState.RUNNING]
+        assert all(k.job_id != key.job_id for k in running), "something runs beside a frame in order"
+        if key.frame is not None:
+            assert key.frame >= self.last_in_order.get(key.job_id, key.frame), "a frame is out of order"
+            self.last_in_order[key.job_id] = key.frame
 
     def _check_order(self, order: Order, info: WorkerInfo) -> None:
-        """Pieces of a frame come from one class, and a finish has them all."""
+        """Pieces of a frame come from one class, and a finish has them all; a proof is of that class."""
+        key = TaskKey.parse(order.task)
         assert {piece.render_class for piece in order.pieces} <= {order.render_class}
         if order.kind is TaskKind.FINISH:
             assert order.plan is not None
             assert order.render_class is not None
             assert [piece.tile for piece in order.pieces] == list(range(order.plan.pieces_per_frame))
+            assert {p.tile: p.key for p in order.pieces} == self.pieces[key.job_id, key.frame or 0]
             assert order.render_class.blender == info.render_class.blender
         elif order.kind is TaskKind.TILE and info.device == "CPU":
             assert order.render_class == info.render_class
+        elif order.kind is TaskKind.VERIFY:
+            proves = self.jobs_seen[key.job_id].proves
+            assert proves is not None
+            assert order.render_class == self.left[proves, key.frame or 0].render_class
+            if order.settings.device.value.upper() in ("AUTO", info.device):
+                assert order.render_class == info.render_class
+        elif order.kind is TaskKind.ENCODE:
+            plan = self.plans[key.job_id]
+            states = [self.frames[key.job_id, number].state for number in plan.frame_range]
+            assert set(states) == {TaskState.DONE}, "a movie is made of frames that are not there"
 
     def check(self) -> None:
         """What must hold after every step."""
@@ -211,6 +345,14 @@ class Play:
         assert all(n == 1 for n in owners.values()), "an attempt has two workers"
         for job in state.jobs.values():
             assert self.jobs[job.id].state is job.state
+            for frame in job.frames.values():
+                there = {tile: piece.ref.key for tile, piece in frame.pieces.items()}
+                assert there == self.pieces[job.id, frame.number]
+                waiting = {k.tile for k in job.tasks if k.frame == frame.number and k.kind is TaskKind.TILE}
+                assert not waiting & there.keys(), "a piece that is there is rendered again"
+                if waiting or there:
+                    number = self.plans[job.id].pieces_per_frame
+                    assert waiting | there.keys() == set(range(number)), "a piece is nobody's task"
             for key, task in job.tasks.items():
                 assert key == task.key
                 assert self.tasks[key] is task.state
