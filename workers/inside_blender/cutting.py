@@ -5,40 +5,38 @@ What is here was measured or read in Cycles' source; anything else may be cut.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from workers.inside_blender import content, denoise
+import bpy
+
+from workers.inside_blender import content, denoise, oidn, sampling
 from workers.inside_blender.findings import Finding, finding, names
 
 _WHOLE = "Its frames are rendered whole."
+_AVERAGED = "Cut frames into tiles instead, which are exact, or take the average for what it is."
 
 
 def blocks(scene: Any, engine: str) -> list[Finding]:
     """Why frames of ``scene`` are not cut into tiles; ``engine`` is the one that will render."""
-    cycles, render = scene.cycles, scene.render
-    grease = [thing.name for thing in scene.objects if thing.type in ("GREASEPENCIL", "GPENCIL")]
-    volumes = list(_volumes(scene))
+    cycles = scene.cycles
+    grease = list(_grease_pencil(scene))
     random = list(_random(scene))
     denoises = bool(denoise.layers(scene))
-    catchers = [layer.name for layer in denoise.layers(scene) if layer.cycles.use_pass_shadow_catcher]
+    catchers = list(denoise.hidden_catchers(scene))
     reasons = (
         ("sequencer", content.uses_sequencer(scene), "The sequencer makes the picture."),
         ("engine", engine != "CYCLES", f"{engine} cannot render a piece of a picture exactly."),
-        ("freestyle", render.use_freestyle, "Freestyle draws lines over the whole picture."),
+        ("freestyle", _freestyle(scene), "Freestyle draws lines over the whole picture."),
         ("grease-pencil", grease, f"Grease Pencil is drawn over the whole picture: {names(grease)}."),
         ("path-guiding", cycles.use_guiding, "Path guiding learns from the pixels that it renders."),
         ("time-limit", cycles.time_limit > 0, "A time limit gives pieces more samples than a whole frame."),
-        ("volumes", volumes, f"Volumes are sampled by what is near in the picture: {names(volumes)}."),
         (
             "random-texture",
             random,
             "A texture of the type Noise is drawn anew at each look, so that no two renders agree: "
             f"{names(random)}.",
         ),
-        ("multi-view", render.use_multiview, "The scene renders several views."),
-        ("border", render.use_border, "The scene has a render border of its own."),
         (
             "optix-denoiser",
             denoises and cycles.denoiser == "OPTIX",
@@ -47,7 +45,13 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
         (
             "shadow-catcher-denoise",
             catchers,
-            f"Denoised shadow catcher passes cannot be denoised after the render: {names(catchers)}.",
+            "Shadow catchers are denoised before Cycles makes the picture of them, unless their pass is "
+            f"stored (View Layer → Passes → Light → Shadow Catcher): {names(catchers)}.",
+        ),
+        (
+            "denoiser-missing",
+            denoises and not oidn.available(),
+            "This Blender's denoiser cannot be reached after the render.",
         ),
     )
     return [finding(code, "note", what, _WHOLE) for code, there, what in reasons if there]
@@ -55,18 +59,7 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
 
 def inexact(scene: Any) -> list[Finding]:
     """Why a frame of ``scene`` put together from tiles may differ from the whole one."""
-    cycles = scene.cycles
     found = []
-    if cycles.use_adaptive_sampling:
-        found.append(
-            finding(
-                "adaptive-sampling",
-                "note",
-                "Adaptive sampling looks at neighbouring pixels: at the seams a few pixels can get other "
-                "sample counts.",
-                "Switch adaptive sampling off, or render frames whole, to get the very same pixels.",
-            )
-        )
     if denoise.layers(scene) and not _denoise_exact(scene):
         found.append(
             finding(
@@ -81,22 +74,64 @@ def inexact(scene: Any) -> list[Finding]:
 
 
 def _denoise_exact(scene: Any) -> bool:
-    return all(
-        math.frexp(float(scale))[0] == 0.5
-        for layer in denoise.layers(scene)
-        for scale in (denoise.Scale.of(scene, layer).before,)
+    return all(denoise.Scale.of(scene, layer).exact for layer in denoise.layers(scene))
+
+
+def ranges(scene: Any) -> list[Finding]:
+    """Why samples of ``scene`` that are rendered apart and averaged differ by more than rounding.
+
+    Measured against 16 or 64 samples at once, largest difference of Combined relative to its value.
+    """
+    cycles = scene.cycles
+    rounds = sampling.adaptive_rounds(scene)
+    apart = sampling.own_samples(scene)
+    volumes = sampling.volumes(scene) if sampling.reach(scene) else []
+    catchers = [thing.name for thing in content.drawn(scene) if thing.is_shadow_catcher]
+    reasons = (
+        ("path-guiding", cycles.use_guiding, "Path guiding learns from the samples before."),
+        ("time-limit", cycles.time_limit > 0, "A time limit holds for each range by itself."),
+        ("adaptive-sampling", rounds, "Adaptive sampling decides by the samples of each range alone."),
+        ("layer-samples", apart, f"View layers have sample counts of their own: {names(apart)}."),
+        ("volumes", volumes, f"Volumes are sampled by what the samples before met: {names(volumes)}."),
+        (
+            "shadow-catcher",
+            catchers,
+            f"Shadow catchers are a quotient of what all samples met: {names(catchers)}.",
+        ),
     )
+    return [finding(code, "note", what, _AVERAGED) for code, there, what in reasons if there]
 
 
-def _volumes(scene: Any) -> Iterator[str]:
-    if scene.world and _has_volume(scene.world):
-        yield scene.world.name
-    for thing in scene.objects:
-        if thing.type == "VOLUME":
-            yield thing.name
-        for slot in thing.material_slots:
-            if slot.material and _has_volume(slot.material):
-                yield slot.material.name
+def _freestyle(scene: Any) -> bool:
+    """Whether Freestyle draws anything: layers can leave it out, or have nothing for it to draw."""
+
+    def draws(layer: Any) -> bool:
+        settings = layer.freestyle_settings
+        if settings.mode == "SCRIPT":
+            return any(module.use for module in settings.modules)
+        return any(lines.show_render for lines in settings.linesets)
+
+    layers = content.rendering_layers(scene)
+    return bool(scene.render.use_freestyle and any(layer.use_freestyle and draws(layer) for layer in layers))
+
+
+def _grease_pencil(scene: Any) -> Iterator[str]:
+    """Grease Pencil objects that are drawn. Nodes and particles can show any that the file has."""
+    things = bpy.data.objects if _instances(scene) else content.drawn(scene)
+    yield from (thing.name for thing in things if thing.type in ("GREASEPENCIL", "GPENCIL"))
+
+
+def _instances(scene: Any) -> bool:
+    """Whether drawn objects bring in others that need not be drawn by themselves."""
+    trees = [tree for tree in bpy.data.node_groups if tree.bl_idname == "GeometryNodeTree" and tree.users]
+    kinds = ("GeometryNodeObjectInfo", "GeometryNodeCollectionInfo")
+    if any(node.bl_idname in kinds for tree in trees for node in tree.nodes):
+        return True
+    return any(
+        system.settings.render_type in ("OBJECT", "COLLECTION")
+        for thing in content.drawn(scene)
+        for system in thing.particle_systems
+    )
 
 
 def _random(scene: Any) -> Iterator[str]:
@@ -106,13 +141,3 @@ def _random(scene: Any) -> Iterator[str]:
             texture = getattr(modifier, "texture", None)
             if modifier.show_render and texture is not None and texture.type == "NOISE":
                 yield thing.name
-
-
-def _has_volume(owner: Any) -> bool:
-    tree = owner.node_tree
-    if tree is None:
-        return False
-    outputs = ("ShaderNodeOutputMaterial", "ShaderNodeOutputWorld")
-    return any(
-        node.inputs["Volume"].is_linked for node in tree.nodes if node.bl_idname in outputs and not node.mute
-    )

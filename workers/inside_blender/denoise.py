@@ -1,50 +1,91 @@
-"""Denoises a merged frame as Cycles would have: the compositor's Denoise node in a scene of its own.
+"""Denoises the passes of a merged frame as Cycles would have, on the whole picture.
 
 Cycles hands Open Image Denoise the *sum* of a pixel's samples, before exposure, and divides afterwards
-(intern/cycles/integrator/denoiser_oidn.cpp); with adaptive sampling it hands over the average. The
-stored piece holds ``sum × (exposure / samples)``, so the sum is taken back out first. That is exact where
-samples and exposure are powers of two, which measured bit-identical to denoising in the render; other
-counts differ in the last bits (measured: 7 and 12 samples, at most 5e-5 of the brightest value).
+(intern/cycles/integrator/denoiser_oidn.cpp); with adaptive sampling it hands over the average. A stored
+pass holds ``sum × (exposure / samples)``, so the sum is taken back out first. That is exact where the
+factor is a power of two, which with adaptive sampling means: for every sample count at exposure 1.
+Other factors lose the last bit of the sum (measured at 7 and 12 samples: at most 6e-5).
+
+The Shadow Catcher pass is denoised too: as an average that knows no exposure, guided by a grey albedo.
+Where a scene has shadow catchers and no such pass, Combined is composed of denoised passes that no file
+holds; such frames are not cut (see `cutting`).
 """
 
 from __future__ import annotations
 
-import tempfile
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 
 from workers.child import Refusal
-from workers.inside_blender import compat, content, exr
-from workers.inside_blender.causes import BAD_RESULT, from_blender
+from workers.inside_blender import content, exr, oidn, reading
+from workers.inside_blender.causes import BAD_RESULT
 
-#: What Cycles' ``denoising_input_passes`` needs beside the picture itself: pass → Denoise socket.
-GUIDES = {
-    "RGB": {},
-    "RGB_ALBEDO": {"Denoising Albedo": "Albedo"},
-    "RGB_ALBEDO_NORMAL": {"Denoising Albedo": "Albedo", "Denoising Normal": "Normal"},
+#: Denoised passes by (layer, view) and name; the view is empty where there is but one.
+Denoised = dict[tuple[str, str], dict[str, np.ndarray]]
+
+COMBINED, CATCHER = "Combined", "Shadow Catcher"
+#: Where a denoised pass leaves what it was made of.
+NOISY = {COMBINED: "Noisy Image", CATCHER: "Noisy Shadow Catcher"}
+#: The pass that tells how often adaptive sampling looked at each pixel.
+COUNTS = "Debug Sample Count"
+
+#: Passes that the denoiser is given, and their channels.
+CHANNELS = {
+    COMBINED: "RGBA",
+    CATCHER: "RGB",
+    COUNTS: "X",
+    "Denoising Albedo": "RGB",
+    "Denoising Normal": "XYZ",
 }
+
+#: What Cycles' ``denoising_input_passes`` needs beside the picture itself: the denoiser's word → pass.
+GUIDES: dict[str, dict[str, str]] = {
+    "RGB": {},
+    "RGB_ALBEDO": {"albedo": "Denoising Albedo"},
+    "RGB_ALBEDO_NORMAL": {"albedo": "Denoising Albedo", "normal": "Denoising Normal"},
+}
+_GREY = np.float32(0.5)  # Cycles' albedo for a pass that has none
+
+_ONE = np.float32(1.0)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Factors around the denoiser: ``before`` gives its input back Cycles' scale, ``after`` undoes it."""
+    """Cycles' factors of a layer, as float32: what it multiplies by, in its own order."""
 
-    before: np.float32
-    after: np.float32
+    samples: np.float32
+    exposure: np.float32
+    adaptive: bool
 
     @classmethod
     def of(cls, scene: Any, layer: Any) -> Scale:
-        """The scale at which Cycles denoises ``layer``."""
-        exposure = np.float32(scene.cycles.film_exposure)
-        one = np.float32(1.0)
-        if scene.cycles.use_adaptive_sampling:
-            return cls(one / exposure, exposure)
-        samples = np.float32(_samples(scene, layer))
-        return cls(samples / exposure, one / samples * exposure)
+        """The scale at which Cycles renders ``layer``."""
+        cycles = scene.cycles
+        return cls(
+            np.float32(_samples(scene, layer)),
+            np.float32(cycles.film_exposure),
+            bool(cycles.use_adaptive_sampling),
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether what Cycles hands to the denoiser can be had back to the last bit."""
+        return math.frexp(float(self.before()))[0] == 0.5
+
+    def before(self) -> np.float32:
+        """Takes a stored pass to what Cycles hands to the denoiser."""
+        return _ONE / self.exposure if self.adaptive else self.samples / self.exposure
+
+
+def _stored(sums: np.ndarray, counts: Any, exposure: np.float32) -> np.ndarray:
+    """What Cycles stores of the sums in its buffer; ``counts`` are the samples of each pixel."""
+    stored: np.ndarray = sums * (_ONE / counts * exposure)
+    return stored
 
 
 def _samples(scene: Any, layer: Any) -> int:
@@ -52,9 +93,11 @@ def _samples(scene: Any, layer: Any) -> int:
     cycles = scene.cycles
     samples = int(cycles.samples)
     if layer.samples > 0 and cycles.use_layer_samples == "USE":
-        return int(layer.samples)
-    if layer.samples > 0 and cycles.use_layer_samples == "BOUNDED":
-        return min(int(layer.samples), samples)
+        samples = int(layer.samples)
+    elif layer.samples > 0 and cycles.use_layer_samples == "BOUNDED":
+        samples = min(int(layer.samples), samples)
+    if getattr(cycles, "use_sample_subset", False):
+        samples = max(min(int(cycles.sample_subset_length), samples - int(cycles.sample_offset)), 1)
     return samples
 
 
@@ -65,84 +108,80 @@ def layers(scene: Any) -> list[Any]:
     return [layer for layer in content.rendering_layers(scene) if layer.cycles.use_denoising]
 
 
-def denoise(scene: Any, merged: str, header: exr.Header) -> dict[str, np.ndarray]:
-    """Denoised Combined of each layer that asks for it: float32 RGBA, flat, rows bottom-up.
+def frame(scene: Any, merged: str, header: exr.Header) -> Denoised:
+    """Denoise the merged frame at ``merged``: every pass, view and layer that Cycles would have.
 
-    ``merged`` is the whole noisy frame as multilayer EXR. Raises `Refusal` (bad-result) where it lacks
-    the passes that the denoiser needs.
+    Raises `Refusal` (bad-result) where it lacks what the denoiser needs.
     """
-    wanted = layers(scene)
-    if not wanted:
-        return {}
-    helper = bpy.data.scenes.new("Tessera denoise")
-    image = bpy.data.images.load(merged)
-    try:
-        with tempfile.TemporaryDirectory(prefix="denoise-") as folder:
-            _set_up(helper, header)
-            return {
-                layer.name: _one(helper, scene, layer, image, header, Path(folder, f"{index}.exr"))
-                for index, layer in enumerate(wanted)
-            }
-    finally:
-        bpy.data.images.remove(image)
-        bpy.data.scenes.remove(helper)
+    wanted = {layer.name: layer for layer in layers(scene)}
+    found: Denoised = {}
+
+    def take(layer: str, view: str, passes: Mapping[str, np.ndarray]) -> None:
+        found[layer, view] = denoised(scene, wanted[layer], passes)
+
+    if wanted:
+        needed = {
+            name: {each: CHANNELS[each] for each in sorted(needs(scene, layer))}
+            for name, layer in wanted.items()
+        }
+        try:
+            reading.read(scene, merged, header, needed, take)
+        except oidn.Unusable as error:
+            raise Refusal(
+                BAD_RESULT,
+                f"The frame could not be denoised: {error}.",
+                "Render it whole, or without denoising.",
+            ) from error
+    return found
 
 
-def _set_up(helper: Any, header: exr.Header) -> None:
-    render = helper.render
-    render.resolution_x, render.resolution_y, render.resolution_percentage = header.width, header.height, 100
-    compat.set_format(render.image_settings, "OPEN_EXR")
-    render.image_settings.color_mode, render.image_settings.color_depth = "RGBA", "32"
-    render.image_settings.exr_codec = "NONE"
-    for name, value in (
-        ("compositor_device", "CPU"),
-        ("compositor_denoise_device", "CPU"),
-        ("compositor_precision", "FULL"),
-    ):
-        if hasattr(render, name):
-            setattr(render, name, value)
+def hidden_catchers(scene: Any) -> Iterator[str]:
+    """Shadow catchers whose passes Cycles denoises and composes into Combined without storing them.
+
+    It does so for every layer that shows one and has no Shadow Catcher pass (its “approximate” mode).
+    """
+    if any(not layer.cycles.use_pass_shadow_catcher for layer in layers(scene)):
+        yield from (thing.name for thing in bpy.data.objects if thing.is_shadow_catcher)
 
 
-def _one(helper: Any, scene: Any, layer: Any, image: Any, header: exr.Header, path: Path) -> np.ndarray:
-    scale = Scale.of(scene, layer)
-    _wire(helper, scene, layer, image, header, scale)
-    helper.render.filepath = str(path)
-    try:
-        bpy.ops.render.render(write_still=True, scene=helper.name)
-    except RuntimeError as error:
-        raise from_blender(error, f"the denoising of “{layer.name}”") from error
-    pixels = _pixels(path, header)
-    pixels.reshape(-1, 4)[:, :3] *= scale.after
-    return pixels
+def needs(scene: Any, layer: Any) -> set[str]:
+    """Names of the passes that `denoised` takes of a layer that is denoised."""
+    found = {COMBINED, *_guides(scene).values()}
+    if layer.cycles.use_pass_shadow_catcher:
+        found.add(CATCHER)
+    if scene.cycles.use_adaptive_sampling:
+        found.add(COUNTS)
+    return found
 
 
-def _wire(helper: Any, scene: Any, layer: Any, image: Any, header: exr.Header, scale: Scale) -> None:
-    tree, result = compat.new_compositor(helper)
-    source = tree.nodes.new("CompositorNodeImage")
-    source.image = image
-    source.layer = layer.name
-    denoiser = tree.nodes.new("CompositorNodeDenoise")
-    compat.set_denoise(denoiser, scene.cycles.denoising_prefilter, scene.cycles.denoising_quality)
-    for name, socket in {"Combined": "", **GUIDES[scene.cycles.denoising_input_passes]}.items():
-        if not any(channel.startswith(f"{layer.name}.{name}.") for channel in header.channels):
-            raise Refusal(BAD_RESULT, f"The merged frame has no pass “{name}” of “{layer.name}” to denoise.")
-        if socket:
-            tree.links.new(source.outputs[name], denoiser.inputs[socket])
-    first, second, out = compat.new_multiply(tree)
-    second.default_value = (float(scale.before),) * 3 + (1.0,)
-    tree.links.new(source.outputs["Combined"], first)
-    tree.links.new(out, denoiser.inputs["Image"])
-    tree.links.new(denoiser.outputs["Image"], result)
+def denoised(scene: Any, layer: Any, passes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The passes of ``layer`` that Cycles denoises, by name: Combined and, where asked for, Shadow Catcher.
+
+    ``passes`` are those that `needs` names: float32 of (height, width, channels), rows bottom-up; so are
+    the results. Raises `oidn.Unusable`.
+    """
+    scale, prefilter = Scale.of(scene, layer), scene.cycles.denoising_prefilter
+    counts: Any = scale.samples
+    if scale.adaptive:  # stored as the share of all samples
+        counts = np.maximum(np.rint(passes[COUNTS] * scale.samples), _ONE)
+    with oidn.Denoiser(scene.cycles.denoising_quality) as denoiser:
+        guides = {kind: passes[name] for kind, name in _guides(scene).items()}
+        if prefilter == "ACCURATE":
+            guides = {kind: denoiser.clean(kind, guide) for kind, guide in guides.items()}
+        clean = prefilter != "FAST"
+        result = passes[COMBINED].copy()
+        colour = denoiser.denoise(result[..., :3] * scale.before(), guides, clean_guides=clean)
+        if scale.adaptive:
+            colour *= counts
+        result[..., :3] = _stored(colour, counts, scale.exposure)
+        found = {COMBINED: result}
+        if CATCHER in passes:
+            if "albedo" in guides:
+                guides["albedo"] = np.full_like(guides["albedo"], _GREY)
+            catcher = denoiser.denoise(passes[CATCHER], guides, clean_guides=clean)
+            found[CATCHER] = _stored(catcher * counts, counts, _ONE)
+    return found
 
 
-def _pixels(path: Path, header: exr.Header) -> np.ndarray:
-    image = bpy.data.images.load(str(path))
-    try:
-        image.colorspace_settings.name = "Non-Color"
-        if tuple(image.size) != (header.width, header.height):
-            raise Refusal(BAD_RESULT, "The denoiser gave a picture of another size.")
-        pixels = np.empty(header.width * header.height * 4, dtype=np.float32)
-        image.pixels.foreach_get(pixels)
-        return pixels
-    finally:
-        bpy.data.images.remove(image)
+def _guides(scene: Any) -> dict[str, str]:
+    return GUIDES[scene.cycles.denoising_input_passes]

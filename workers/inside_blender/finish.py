@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from workers.child import Refusal
-from workers.inside_blender import content, denoise, exr, look
+from workers.inside_blender import content, denoise, exr, look, views
 from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.frame import save_frame
@@ -21,16 +21,17 @@ from workers.protocol import Count, Done, FinishFrame
 
 def finish_frame(session: Session, request: FinishFrame) -> Done:
     """Carry out a `FinishFrame`; raises `Refusal` (bad-result) where the merged file does not fit."""
-    header = exr.read(request.merged)
-    with Changes() as changes:
+    exr.read(request.merged)  # a file that is not whole is refused before it is opened
+    with views.readable(request.merged) as merged, Changes() as changes:
+        header = exr.read(merged)
         scene, device_name = look.apply(changes, request.look, session.scene)
         _check(scene, header)
         started = time.monotonic()
         session.send(Count("compositing"))
-        Replay.denoised = denoise.denoise(scene, request.merged, header)
+        Replay.denoised = denoise.frame(scene, merged, header)
         denoising = time.monotonic() - started
         register()
-        Replay.merged, Replay.header = request.merged, header
+        Replay.merged, Replay.header = merged, header
         Replay.error, Replay.replayed = None, []
         changes.set(scene.render, "engine", Replay.bl_idname)
         try:

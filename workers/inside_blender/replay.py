@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 import bpy
 import numpy as np
 
-from workers.inside_blender import compat, exr
+from workers.inside_blender import compat, denoise, exr
 
-NOISY = "Noisy Image"
 #: Text attributes of an EXR that Cycles gave, and that files saved from the frame should carry too.
 _STAMPS = ("cycles.", "cryptomatte/")
 
@@ -29,7 +28,7 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
 
     merged: ClassVar[str] = ""
     header: ClassVar[exr.Header] = exr.Header()
-    denoised: ClassVar[dict[str, np.ndarray]] = {}
+    denoised: ClassVar[denoise.Denoised] = {}
     #: What went wrong inside a callback: Blender prints exceptions there and goes on.
     error: ClassVar[Exception | None] = None
     replayed: ClassVar[list[str]] = []
@@ -52,41 +51,45 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
 
     def _fill(self, name: str) -> None:
         header = self.header
-        if (self.resolution_x, self.resolution_y) != (header.width, header.height):
+        whole = self.get_result()  # of the render region, where the scene has one
+        if (whole.resolution_x, whole.resolution_y) != (header.width, header.height):
             raise ValueError(
                 f"the merged frame is {header.width}×{header.height} pixels, the scene renders "
-                f"{self.resolution_x}×{self.resolution_y}"
+                f"{whole.resolution_x}×{whole.resolution_y}"
             )
-        result = self.begin_result(0, 0, header.width, header.height, layer=name)
-        result.load_from_file(self.merged)
-        for layer in result.layers:
-            if layer.name == name:
-                self._check_passes(layer)
-                if name in self.denoised:
-                    self._denoise(layer, self.denoised[name])
-        self.end_result(result)
-        whole = self.get_result()  # the metadata of a layer's own result is not taken over
-        for field, text in header.texts.items():
+        for view in whole.views:
+            self.active_view_set(view.name)
+            result = self.begin_result(0, 0, header.width, header.height, layer=name, view=view.name)
+            result.load_from_file(self.merged)
+            for layer in result.layers:
+                if layer.name == name:
+                    denoised = self.denoised.get((name, view.name), {})
+                    self._check_passes(layer, {denoise.NOISY[there] for there in denoised})
+                    self._denoise(layer, denoised)
+            self.end_result(result)
+        for field, text in header.texts.items():  # the metadata of a layer's own result is not taken over
             if field.startswith(_STAMPS):
                 whole.stamp_data_add_field(field, text)
 
-    def _check_passes(self, layer: Any) -> None:
+    def _check_passes(self, layer: Any, made_here: set[str]) -> None:
         """Blender leaves a pass that the file lacks black, and only logs it."""
         stored = {channel.rpartition(".")[0] for channel in self.header.channels}
-        made_here = {NOISY} if layer.name in self.denoised else set()
-        lacking = {there.name for there in layer.passes} - made_here
-        lacking = {name for name in lacking if f"{layer.name}.{name}" not in stored}
+        lacking = [
+            there.fullname
+            for there in layer.passes
+            if there.name not in made_here and f"{layer.name}.{there.fullname}" not in stored
+        ]
         if lacking:
             raise ValueError(f"it has no pass {', '.join(sorted(lacking))} of “{layer.name}”")
 
-    def _denoise(self, layer: Any, pixels: np.ndarray) -> None:
+    def _denoise(self, layer: Any, denoised: dict[str, np.ndarray]) -> None:
+        """Put denoised pixels into their passes, and what these held into the noisy ones."""
         passes = {there.name: there for there in layer.passes}
-        combined = passes["Combined"]
-        if NOISY in passes:
+        for name, pixels in denoised.items():
             noisy = np.empty(pixels.size, dtype=np.float32)
-            combined.rect.foreach_get(noisy)
-            passes[NOISY].rect.foreach_set(noisy)
-        combined.rect.foreach_set(pixels)
+            passes[name].rect.foreach_get(noisy)
+            passes[denoise.NOISY[name]].rect.foreach_set(noisy)
+            passes[name].rect.foreach_set(pixels.ravel())
 
 
 def register() -> None:

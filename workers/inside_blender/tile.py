@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.child import Refusal
-from workers.inside_blender import content, devices, exr, look, picture
+from workers.inside_blender import content, devices, exr, look, picture, sampling
 from workers.inside_blender.causes import BAD_RESULT, BAD_SCENE
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.session import Session
@@ -67,11 +67,16 @@ def _only_the_piece(changes: Changes, scene: Any, request: RenderTile) -> None:
     changes.set(render, "use_crop_to_border", True)
     for name in ("use_compositing", "use_sequencer", "use_stamp"):
         changes.set(render, name, False)
+    if request.samples is not None:
+        sampling.use_range(changes, scene, *request.samples)
+    sampling.as_inner_tile(changes, scene, request.width, request.height)
     if scene.cycles.use_denoising:
         changes.set(scene.cycles, "use_denoising", False)
         for layer in content.rendering_layers(scene):
             if layer.cycles.use_denoising:
                 changes.set(layer.cycles, "denoising_store_passes", True)
+                if scene.cycles.use_adaptive_sampling:  # the denoiser's rounding hangs on each pixel's count
+                    changes.set(layer.cycles, "pass_debug_sample_count", True)
 
 
 def _check_size(path: Path, request: RenderTile, doing: str) -> None:

@@ -101,7 +101,7 @@ BLOCKED = {
     "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
     "sequencer": "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
     "shadow-catcher-denoise": "scene.cycles.use_denoising = True;"
-    "scene.view_layers[0].cycles.use_pass_shadow_catcher = True",
+    "bpy.data.objects['Suzanne'].is_shadow_catcher = True",
 }
 
 
@@ -109,6 +109,12 @@ BLOCKED = {
 def test_what_cannot_be_cut_exactly_is_named(opened: Opened, build: Build, code: str) -> None:
     child = opened(build(variants=BLOCKED, **SMALL))
     assert codes(report(child, scene=code).blocks_cutting) == {code}
+    assert report(child).blocks_cutting == ()
+
+
+def test_denoised_shadow_catchers_can_be_cut_where_their_pass_is_stored(start: Start, build: Build) -> None:
+    code = BLOCKED["shadow-catcher-denoise"]
+    child = start(build(extra=code + "; scene.view_layers[0].cycles.use_pass_shadow_catcher = True", **SMALL))
     assert report(child).blocks_cutting == ()
 
 
