@@ -10,7 +10,7 @@ from pydantic import Field
 
 from farm.domain.frames import FrameRange
 from farm.domain.scene import Value
-from farm.domain.tiles import Box, Size, Tile, TileGrid
+from farm.domain.tiles import Box, InnerTiles, Size, Tile, TileGrid
 
 
 class Video(StrEnum):
@@ -57,6 +57,8 @@ class Plan(Value):
     region: tuple[int, int, int, int] | None = None
     grid: str | None = None  # None: not cut by area
     overlap: int = 0
+    #: Side and margin of Cycles' own tiles, where pieces have to keep to them: no piece lies across two.
+    inner: tuple[int, int] | None = None
     ranges: tuple[SampleRange, ...] = ()  # empty: not cut by samples
     taken: int = 0  # so many of the ranges, from the first on, are there already, from an earlier job
     in_order: bool = False  # frames depend on those before: one worker renders them in their order
@@ -91,4 +93,5 @@ class Plan(Value):
             return Cut(Tile(index, self.area, self.area), self.ranges[index])
         if self.grid is None:
             raise ValueError("this plan cuts no frames")
-        return Cut(TileGrid.parse(self.grid).tile(index, self.area, self.overlap))
+        inner = InnerTiles(*self.inner) if self.inner else None
+        return Cut(TileGrid.parse(self.grid).tile(index, self.area, self.overlap, inner))

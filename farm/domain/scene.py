@@ -125,6 +125,10 @@ class SceneReport(Value):
     blocks_cutting: tuple[Finding, ...] = ()  # why a frame of this scene must stay whole
     breaks_exactness: tuple[Finding, ...] = ()  # why a frame cut into tiles may differ
     overlap: int = Field(default=0, ge=0, le=512)  # pixels that tiles of this scene need besides
+    #: Side of the tiles in which Cycles itself renders a picture that is larger than one of them, and pixels
+    #: beyond its edge that each sees. Told where they show in the picture; else both are 0.
+    inner_side: int = Field(default=0, ge=0, le=8192)
+    inner_margin: int = Field(default=0, ge=0, le=64)
     breaks_ranges: tuple[Finding, ...] = ()  # why a frame cut by samples may differ by more than rounding
     in_order: tuple[Finding, ...] = ()  # what makes a frame depend on those before it
     findings: tuple[Finding, ...] = ()

@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from farm.domain.errors import BadInput, UsageError
 
@@ -112,6 +113,70 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
+class InnerTiles:
+    """The tiles in which Cycles itself renders a large picture: ``side`` pixels, from the bottom left on.
+
+    Each sees ``margin`` pixels beyond its edge and nothing else of the picture. A piece that is to be equal
+    to its part of the picture lies in one of them, and sees no more than that one does.
+    """
+
+    side: int
+    margin: int
+
+    #: Cycles' own limit, whatever the scene asks for.
+    MOST: ClassVar[int] = 8192
+
+    def cut(self, area: Box) -> bool:
+        """Whether Cycles renders a picture of ``area`` in more than one of these tiles."""
+        if self.side < 1:
+            return False
+        large = max(area.width, area.height) > self.MOST
+        return large or area.width * area.height > self.side * self.side
+
+    def finest(self, area: Box) -> TileGrid:
+        """The coarsest grid whose cells can each lie in one of these tiles of ``area``."""
+        return TileGrid(-(-area.width // self.side), -(-area.height // self.side))
+
+    def fits(self, grid: TileGrid, area: Box) -> bool:
+        """Whether the cells of ``grid`` can each lie in one of these tiles."""
+        least = self.finest(area)
+        return grid.columns >= least.columns and grid.rows >= least.rows
+
+    def columns(self, area: Box, number: int) -> list[int]:
+        """Left edges of ``number`` columns in ``area``, and its right one; at least as many as `finest`."""
+        return _edges(area.x, area.width, self.side, number)
+
+    def rows(self, area: Box, number: int) -> list[int]:
+        """Upper edges of ``number`` rows, and the lower one of ``area``: inner tiles start at the bottom."""
+        upwards = _edges(0, area.height, self.side, number)
+        return [area.y + area.height - edge for edge in reversed(upwards)]
+
+    def around(self, core: Box, area: Box) -> Box:
+        """What the inner tile that ``core`` lies in sees of ``area``."""
+        bottom = area.y + area.height
+        x = area.x + (core.x - area.x) // self.side * self.side
+        low = bottom - (bottom - core.y - core.height) // self.side * self.side
+        left, right = max(x, area.x), min(x + self.side, area.x + area.width)
+        top = max(low - self.side, area.y)
+        return Box(left, top, right - left, low - top).grown(self.margin, area)
+
+
+def _edges(start: int, length: int, side: int, number: int) -> list[int]:
+    """Edges of ``number`` cells of ``length``, none across a multiple of ``side``, as even as can be."""
+    strips = [min(side, length - at) for at in range(0, length, side)]
+    if number < len(strips):
+        raise ValueError(f"{number} cells cannot keep apart {len(strips)} tiles of Cycles")
+    cells = [1] * len(strips)
+    for _ in range(number - len(strips)):
+        widest = max(range(len(strips)), key=lambda n: (strips[n] / cells[n], -n))
+        cells[widest] += 1
+    edges = []
+    for n, strip in enumerate(strips):
+        edges += [start + n * side + strip * part // cells[n] for part in range(cells[n])]
+    return [*edges, start + length]
+
+
+@dataclass(frozen=True, slots=True)
 class TileGrid:
     """``columns`` × ``rows`` cells that cover an area of a frame, every pixel exactly once.
 
@@ -150,16 +215,25 @@ class TileGrid:
                 "Choose fewer tiles, or --tiles auto.",
             )
 
-    def tile(self, index: int, area: Box, overlap: int = 0) -> Tile:
-        """Cell ``index`` of ``area``, no pixel outside of it; raises IndexError outside of the grid."""
+    def tile(self, index: int, area: Box, overlap: int = 0, inner: InnerTiles | None = None) -> Tile:
+        """Cell ``index`` of ``area``, no pixel outside of it; raises IndexError outside of the grid.
+
+        Where Cycles renders ``area`` in ``inner`` tiles, no cell lies across two of them or sees more than
+        they do; raises ValueError for a grid that is too coarse for that.
+        """
         if not 0 <= index < len(self):
             raise IndexError(index)
         row, column = divmod(index, self.columns)
-        left, right = (area.x + area.width * i // self.columns for i in (column, column + 1))
-        top, bottom = (area.y + area.height * i // self.rows for i in (row, row + 1))
+        aligned = inner if inner is not None and inner.cut(area) else None
+        if aligned:
+            left, right = aligned.columns(area, self.columns)[column : column + 2]
+            top, bottom = aligned.rows(area, self.rows)[row : row + 2]
+        else:
+            left, right = (area.x + area.width * i // self.columns for i in (column, column + 1))
+            top, bottom = (area.y + area.height * i // self.rows for i in (row, row + 1))
         core = Box(left, top, right - left, bottom - top)
-        return Tile(index, core, core.grown(overlap, area))
+        return Tile(index, core, core.grown(overlap, aligned.around(core, area) if aligned else area))
 
-    def tiles(self, area: Box, overlap: int = 0) -> Iterator[Tile]:
+    def tiles(self, area: Box, overlap: int = 0, inner: InnerTiles | None = None) -> Iterator[Tile]:
         """All cells in index order."""
-        return (self.tile(index, area, overlap) for index in range(len(self)))
+        return (self.tile(index, area, overlap, inner) for index in range(len(self)))

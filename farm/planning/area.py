@@ -6,7 +6,7 @@ import math
 
 from farm.domain.job import RenderSettings
 from farm.domain.scene import SceneReport
-from farm.domain.tiles import Box, Size, TileGrid
+from farm.domain.tiles import Box, InnerTiles, Size, TileGrid
 from farm.planning.cutting import Cutting, may_differ
 
 #: Cycles runs its adaptive filter every 16 samples, and the filter spreads by one pixel a round
@@ -40,6 +40,10 @@ def cut_by_area(
     if pieces < 2:
         return Cutting("whole frames")
     grid = near_square(pieces, area.size)
+    inner = _inner(report, area)
+    if inner is not None:
+        least = inner.finest(area)
+        grid = TileGrid(max(grid.columns, least.columns), max(grid.rows, least.rows))
     why = f"each cut in {len(grid)} tiles ({grid}), so that every worker has a piece"
     return _tiled(grid, why, settings, report, area)
 
@@ -57,23 +61,37 @@ def near_square(pieces: int, size: Size) -> TileGrid:
 
 def _tiled(grid: TileGrid, why: str, settings: RenderSettings, report: SceneReport, area: Box) -> Cutting:
     rounds = math.ceil((settings.samples or report.samples) / _SAMPLES_PER_ROUND) if report.adaptive else 0
-    overlap = max(rounds, report.overlap)
-    if rounds > _MARGIN and extra(grid, area, overlap) > _AFFORDABLE:
-        overlap = max(_MARGIN, report.overlap)
-    proven = overlap >= rounds
+    inner = _inner(report, area)
+    coarse = inner is not None and not inner.fits(grid, area)
+    if coarse:
+        inner = None
+    margin = rounds
+    if rounds > _MARGIN and extra(grid, area, report.overlap + rounds, inner) > _AFFORDABLE:
+        margin = _MARGIN
+    overlap = report.overlap + margin  # each sees so far, and by what the other saw
+    proven = margin >= rounds
     if rounds and proven:
         why += f"; {overlap} pixels of overlap prove adaptive sampling exact"
     elif rounds:
         why += f"; {overlap} pixels of overlap are a margin: {rounds} would prove adaptive sampling exact"
+    if coarse:
+        why += "; may differ from whole frames: Cycles renders them in smaller tiles of its own"
     return Cutting(
         why + may_differ(report.breaks_exactness),
         grid=grid,
         overlap=overlap,
-        exact=proven and not report.breaks_exactness,
+        inner=None if inner is None else (inner.side, inner.margin),
+        exact=proven and not coarse and not report.breaks_exactness,
     )
 
 
-def extra(grid: TileGrid, area: Box, overlap: int) -> float:
+def _inner(report: SceneReport, area: Box) -> InnerTiles | None:
+    """The tiles of Cycles' own that show in a picture of ``area``."""
+    inner = InnerTiles(report.inner_side, report.inner_margin)
+    return inner if inner.cut(area) else None
+
+
+def extra(grid: TileGrid, area: Box, overlap: int, inner: InnerTiles | None = None) -> float:
     """Pixels that are rendered because tiles overlap, as a share of those of ``area``."""
-    rendered = sum(tile.rendered.width * tile.rendered.height for tile in grid.tiles(area, overlap))
+    rendered = sum(tile.rendered.width * tile.rendered.height for tile in grid.tiles(area, overlap, inner))
     return rendered / (area.width * area.height) - 1

@@ -17,6 +17,7 @@ class Cutting:
     why: str
     grid: TileGrid | None = None
     overlap: int = 0
+    inner: tuple[int, int] | None = None
     ranges: tuple[SampleRange, ...] = ()
     taken: int = 0
     exact: bool = True

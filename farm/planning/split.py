@@ -41,6 +41,7 @@ def plan_job(
         region=None if area == size.box else (area.x, area.y, area.width, area.height),
         grid=None if cutting.grid is None else str(cutting.grid),
         overlap=cutting.overlap,
+        inner=cutting.inner,
         ranges=cutting.ranges,
         taken=cutting.taken,
         in_order=bool(report.in_order),

@@ -6,6 +6,7 @@
 - 5.0 gave File Output nodes ``directory``, ``file_name`` and ``file_output_items``; before, they had
   ``base_path`` and slots.
 - 5.0 turned the Denoise node's options into sockets; before, they were properties.
+- 5.0 blurs a guiding buffer where there are volumes; 5.1 always renders large pictures in tiles of its own.
 - 5.0 lets the render operator be told which frames to render; before, it took the scene's range.
 - 4.4 renamed the sequencer's ``sequences`` to ``strips``.
 """
@@ -38,6 +39,18 @@ def render_animation(scene: Any, frame: int) -> set[str]:
     """
     numbers = {"frame_start": frame, "frame_end": frame} if renders_by_number() else {}
     return set(bpy.ops.render.render(animation=True, scene=scene.name, **numbers))
+
+
+def blurs_volumes() -> bool:
+    """Whether pixels of a volume depend on those around them."""
+    return bool(bpy.app.version >= (5, 0, 0))
+
+
+def inner_tile(cycles: Any) -> int:
+    """Side asked for of the tiles in which Cycles renders a large picture; 0 where it uses none."""
+    if bpy.app.version < (5, 1, 0) and not cycles.use_auto_tile:
+        return 0
+    return int(cycles.tile_size)
 
 
 def compositor(scene: Any) -> Any | None:

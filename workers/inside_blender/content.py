@@ -61,3 +61,48 @@ def renders_3d(scene: Any) -> bool:
 def rendering_layers(scene: Any) -> list[Any]:
     """View layers that are switched on, in the order in which they render."""
     return [layer for layer in scene.view_layers if layer.use]
+
+
+def drawn(scene: Any) -> Iterator[Any]:
+    """Objects that a render of ``scene`` shows in one of its view layers, those of instances too.
+
+    What is hidden, excluded or in a hidden collection is not among them; what may be unhidden by an
+    animation or a driver is.
+    """
+    seen: set[int] = set()
+    for layer in rendering_layers(scene):
+        for thing in _of_layer(layer.layer_collection):
+            yield from _with_instances(thing, seen)
+
+
+def _of_layer(branch: Any) -> Iterator[Any]:
+    if branch.exclude or _hides(branch.collection):
+        return
+    yield from (thing for thing in branch.collection.objects if not _hides(thing))
+    for child in branch.children:
+        yield from _of_layer(child)
+
+
+def _of_collection(collection: Any) -> Iterator[Any]:
+    if not _hides(collection):
+        yield from (thing for thing in collection.objects if not _hides(thing))
+        for child in collection.children:
+            yield from _of_collection(child)
+
+
+def _with_instances(thing: Any, seen: set[int]) -> Iterator[Any]:
+    if thing.as_pointer() in seen:
+        return
+    seen.add(thing.as_pointer())
+    yield thing
+    if thing.instance_type == "COLLECTION" and thing.instance_collection:
+        for inside in _of_collection(thing.instance_collection):
+            yield from _with_instances(inside, seen)
+
+
+def _hides(owner: Any) -> bool:
+    """Whether an object or collection is never rendered."""
+    if not owner.hide_render:
+        return False
+    data = owner.animation_data
+    return not (data and (data.action or data.drivers or data.nla_tracks))

@@ -92,11 +92,15 @@ def look(frame: int = 3, **rest: Any) -> Look:
 
 
 def read_exr(path: Path) -> dict[str, np.ndarray]:
-    """Channels of every part by full name: (height, width), as stored."""
+    """Channels of every part by full name: (height, width), as stored; views as ``Layer.Depth.left.Z``."""
+    found = {}
     with OpenEXR.File(str(path), separate_channels=True) as file:
-        return {
-            name: np.array(channel.pixels) for part in file.parts for name, channel in part.channels.items()
-        }
+        for part in file.parts:
+            view = part.header.get("view")
+            for name, channel in part.channels.items():
+                layer, dot, last = name.rpartition(".")
+                found[f"{layer}{dot}{view}.{last}" if view else name] = np.array(channel.pixels)
+    return found
 
 
 def same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> list[str]:

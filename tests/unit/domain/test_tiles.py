@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from farm.domain.errors import BadInput, UsageError
-from farm.domain.tiles import Border, Box, Size, Tile, TileGrid
+from farm.domain.tiles import Border, Box, InnerTiles, Size, Tile, TileGrid
 
 sizes = st.builds(Size, st.integers(1, 300), st.integers(1, 300))
 
@@ -216,3 +216,62 @@ def test_a_grid_of_more_tiles_than_any_farm_could_use_is_refused() -> None:
     TileGrid(64, 64).check(Size(1920, 1080))
     with pytest.raises(BadInput, match="2,073,600 tiles; a frame is cut into 4,096 at most"):
         TileGrid(1920, 1080).check(Size(1920, 1080))
+
+
+@st.composite
+def inner_cuts(draw: st.DrawFn) -> tuple[Box, TileGrid, int, InnerTiles]:
+    """An area that Cycles renders in tiles of its own, and a grid fine enough for them."""
+    area = Box(
+        draw(st.integers(0, 50)), draw(st.integers(0, 50)), *(draw(st.integers(20, 200)) for _ in "xy")
+    )
+    inner = InnerTiles(draw(st.integers(8, 128)), draw(st.sampled_from([0, 4])))
+    assume(inner.cut(area))
+    least = inner.finest(area)
+    grid = TileGrid(least.columns + draw(st.integers(0, 3)), least.rows + draw(st.integers(0, 3)))
+    return area, grid, draw(st.integers(0, 40)), inner
+
+
+@given(inner_cuts())
+def test_pieces_keep_to_the_tiles_of_cycles_itself(cut: tuple[Box, TileGrid, int, InnerTiles]) -> None:
+    area, grid, overlap, inner = cut
+    times = np.zeros((area.height, area.width), int)
+
+    for tile in grid.tiles(area, overlap, inner):
+        core, x, y = tile.core, tile.core.x - area.x, area.y + area.height - tile.core.y - tile.core.height
+        times[core.y - area.y : core.y - area.y + core.height, x : x + core.width] += 1
+        assert x // inner.side == (x + core.width - 1) // inner.side
+        assert y // inner.side == (y + core.height - 1) // inner.side
+        left, low = area.x + x // inner.side * inner.side, y // inner.side * inner.side
+        top = max(area.y, area.y + area.height - low - inner.side)
+        seen = Box(left, top, inner.side, area.y + area.height - low - top).grown(inner.margin, area)
+        assert tile.rendered.x == max(seen.x, core.x - overlap)
+        assert tile.rendered.y == max(seen.y, core.y - overlap)
+        assert tile.rendered.x + tile.rendered.width == min(
+            seen.x + seen.width, core.x + core.width + overlap
+        )
+        assert tile.rendered.y + tile.rendered.height == min(
+            seen.y + seen.height, core.y + core.height + overlap
+        )
+
+    assert (times == 1).all()
+
+
+def test_a_picture_that_cycles_renders_at_once_has_no_inner_tiles() -> None:
+    inner = InnerTiles(2048, 4)
+
+    assert not inner.cut(Size(2048, 2048).box)
+    assert inner.cut(Size(2049, 2048).box)
+    assert inner.cut(Size(8193, 2).box)
+    assert not InnerTiles(0, 0).cut(Size(9000, 9000).box)
+    assert list(TileGrid(2, 2).tiles(Size(100, 80).box, 3, inner)) == list(
+        TileGrid(2, 2).tiles(Size(100, 80).box, 3)
+    )
+
+
+def test_a_grid_too_coarse_for_the_tiles_of_cycles_is_an_error() -> None:
+    area, inner = Size(7680, 4320).box, InnerTiles(2048, 4)
+
+    assert inner.finest(area) == TileGrid(4, 3)
+    assert (inner.fits(TileGrid(4, 3), area), inner.fits(TileGrid(4, 2), area)) == (True, False)
+    with pytest.raises(ValueError, match="2 cells cannot keep apart 4 tiles"):
+        TileGrid(2, 3).tile(0, area, 0, inner)

@@ -82,9 +82,11 @@ def test_half_as_much_again_is_what_a_proof_may_cost() -> None:
         assert plan_job(settings, scene, workers=2).overlap == overlap
 
 
-@pytest.mark.parametrize(("adaptive", "overlap"), [(False, 11), (True, 11), (None, 0)])
-def test_a_scene_may_need_overlap_of_its_own(adaptive: bool | None, overlap: int) -> None:
-    scene = report(overlap=overlap, adaptive=bool(adaptive), samples=64)
+@pytest.mark.parametrize(
+    ("own", "adaptive", "overlap"), [(11, False, 11), (11, True, 15), (0, True, 4), (0, False, 0)]
+)
+def test_a_scene_may_need_overlap_of_its_own_besides(own: int, adaptive: bool, overlap: int) -> None:
+    scene = report(overlap=own, adaptive=adaptive, samples=64)
     plan = plan_job(RenderSettings(frames="1", tiles="2x2"), scene, workers=2)
     assert (plan.overlap, plan.exact) == (overlap, True)
     assert plan_job(RenderSettings(tiles="none"), scene, workers=2).overlap == 0
@@ -163,3 +165,20 @@ def test_a_grid_finer_than_the_picture_is_refused() -> None:
 def test_near_square_gives_at_least_the_pieces_asked_for(pieces: int, width: int, height: int) -> None:
     grid = near_square(pieces, Size(width, height))
     assert pieces <= len(grid) <= 2 * pieces
+
+
+def test_pieces_of_a_large_picture_keep_to_the_tiles_of_cycles_itself() -> None:
+    large = report(
+        full_width=3840, full_height=2160, inner_side=2048, inner_margin=4, adaptive=True, samples=256
+    )
+    plan = plan_job(RenderSettings(frames="1"), large, workers=3)
+    assert (plan.grid, plan.inner, plan.exact) == ("3x2", (2048, 4), True)
+    assert [plan.piece(n).tile.core.x for n in range(3)] == [0, 1024, 2048]
+    assert plan.piece(1).tile.rendered == Box(1008, 0, 1044, 116)
+
+    coarse = plan_job(RenderSettings(frames="1", tiles="1x2"), large, workers=3)
+    assert (coarse.grid, coarse.inner, coarse.exact) == ("1x2", None, False)
+    assert "Cycles renders them in smaller tiles of its own" in coarse.reason
+
+    small = plan_job(RenderSettings(frames="1", scale=50), large, workers=3)
+    assert (small.inner, small.exact) == (None, True)

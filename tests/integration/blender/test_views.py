@@ -1,0 +1,87 @@
+"""Several views: pieces hold them all, and a finished frame is what a direct render writes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.blender.cut import assembled, direct, finish, same_files, whole
+from tests.integration.blender.driver import RenderProcess, look, same_bits
+from workers.protocol import FinishFrame, Inspect, Open
+
+Build = Callable[..., Path]
+
+STEREO = (
+    "r = scene.render; r.use_multiview = True; s = scene.camera.data.stereo;"
+    "s.convergence_mode = '{mode}'; s.pivot = '{pivot}'; s.interocular_distance = 0.6;"
+    "s.convergence_distance = 7;"
+)
+#: Three cameras, two of which are rendered.
+FREE = (
+    "r = scene.render; r.use_multiview = True; r.views_format = 'MULTIVIEW';"
+    "scene.camera.name = 'Cam.near'; add_camera(scene, 'Cam.far', 2.0);"
+    "[setattr(view, 'use', False) for view in r.views];"
+    "near = r.views.new('near'); near.camera_suffix, near.file_suffix = '.near', '_n';"
+    "far = r.views.new('far'); far.camera_suffix, far.file_suffix = '.far', '-far eye';"
+)
+SCENES = {
+    "off-axis": (STEREO.format(mode="OFFAXIS", pivot="CENTER"), {"denoise": True, "layers": 2}),
+    "toe-in": (STEREO.format(mode="TOE", pivot="LEFT"), {"compositor": "glare"}),
+    "parallel": (STEREO.format(mode="PARALLEL", pivot="RIGHT"), {}),
+    "free": (FREE, {"denoise": True, "compositor": "nested", "layers": 2}),
+}
+#: What the output panel offers for views.
+OUTPUTS = {
+    "individual": "save_as(scene, 'PNG'); scene.render.image_settings.views_format = 'INDIVIDUAL'",
+    "anaglyph": "save_as(scene, 'PNG'); i = scene.render.image_settings; i.views_format = 'STEREO_3D';"
+    "i.stereo_3d_format.display_mode = 'ANAGLYPH'",
+    "side by side": "save_as(scene, 'OPEN_EXR'); i = scene.render.image_settings;"
+    "i.views_format = 'STEREO_3D'; i.stereo_3d_format.display_mode = 'SIDEBYSIDE'",
+    "one file": "save_as(scene, 'OPEN_EXR_MULTILAYER');"
+    "scene.render.image_settings.views_format = 'MULTIVIEW'",
+    "multilayer": "save_as(scene, 'OPEN_EXR_MULTILAYER');"
+    "scene.render.image_settings.views_format = 'INDIVIDUAL'",
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_views_in_pieces_are_the_views_whole(build: Build, tmp_path: Path, name: str) -> None:
+    extra, options = SCENES[name]
+    outputs = [each for each in OUTPUTS if name != "free" or each not in ("anaglyph", "side by side")]
+    path = build(extra=extra, variants={each: OUTPUTS[each] for each in outputs}, objects=3, **options)
+    with RenderProcess(tmp_path / "first.log") as child:
+        child.done(Open(str(path)))
+        report = child.done(Inspect()).report
+        assert report is not None
+        assert report["blocks_cutting"] == []
+        assert report["views"] == (["_n", "-far eye"] if name == "free" else ["_L", "_R"])
+        expected = whole(child, tmp_path / "merged.exr")
+        views = ("near", "far") if name == "free" else ("left", "right")
+        assert {f"ViewLayer.Combined.{view}.R" for view in views} <= set(expected)
+        assert len({expected[f"ViewLayer.Combined.{view}.R"].tobytes() for view in views}) == 2
+        assert same_bits(assembled(child, "2x2", tmp_path), expected) == []
+        for each in outputs:
+            direct(child, tmp_path / "direct" / each, scene=each)
+    with RenderProcess(tmp_path / "second.log") as child:
+        child.done(Open(str(path)))
+        for each in outputs:
+            finish(child, tmp_path / "merged.exr", tmp_path / "finish" / each, scene=each)
+    names = sorted(path.name for path in (tmp_path / "direct" / "individual").iterdir())
+    suffixes = ("_n", "-far eye") if name == "free" else ("_L", "_R")
+    assert names == sorted(f"shot_0003{suffix}.png" for suffix in suffixes)
+    for each in outputs:
+        assert same_files(tmp_path / "direct" / each, tmp_path / "finish" / each) == []
+
+
+def test_a_merged_frame_that_lacks_a_view_is_refused(build: Build, tmp_path: Path) -> None:
+    path = build(extra=FREE, variants={"more": "scene.render.views['left'].use = True"}, objects=1)
+    with RenderProcess(tmp_path / "child.log") as child:
+        child.done(Open(str(path)))
+        whole(child, tmp_path / "merged.exr")
+        failed = child.failed(
+            FinishFrame(look(scene="more"), str(tmp_path / "merged.exr"), str(tmp_path / "out"), "p.jpg")
+        )
+    assert failed.cause == "bad-result"
+    assert "no pass Combined.left" in failed.what
