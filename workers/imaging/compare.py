@@ -95,7 +95,7 @@ def _read(path: str, what: str) -> Frame:
             for part in file.parts:
                 view = part.header.get("view", "")
                 for name, channel in part.channels.items():
-                    own = name.rpartition(".")[0]
+                    own = name.rpartition(".")[0].removesuffix(f".{view}" if view else "")
                     full = ".".join(filter(None, (own, view)))
                     passes.setdefault(full, Pass(own, {})).channels[name] = channel.pixels
                 header |= {key: value for key, value in part.header.items() if key not in header}
@@ -162,10 +162,11 @@ def _listed(one: Pass) -> str:
 
 def _digest_rows(request: Compare, reference: Frame) -> Iterator[dict[str, Any]]:
     before = _before_denoising(reference) if request.noisy else {}
+    no_matter = {*request.added, *(noisy.own for noisy in before.values())}
     for name, ours in reference.passes.items():
         if name in request.digests:
             yield _digest_row(name, request, before.get(name, ours), name in before)
-        elif not ours.own.startswith(_COMPOSITE) and not any(ours is noisy for noisy in before.values()):
+        elif not ours.own.startswith(_COMPOSITE) and ours.own not in no_matter:
             yield _row(name, same=False, pixels=ours.pixels, note=_NONE_HERE)
     for name in request.digests:
         if name not in reference.passes:

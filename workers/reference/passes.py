@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,20 @@ def store_denoising(scene: Any) -> list[str]:
 def save(scene: Any, path: str) -> bool:
     """Save the passes of the last render to ``path``; False where it has none, as for strips.
 
-    Changes the scene's output settings. ``Image.save`` puts all views into one file, which
-    ``Image.save_render`` does not (5.2.3).
+    Changes the scene's output settings.
     """
     settings = scene.render.image_settings
     settings.media_type = "MULTI_LAYER_IMAGE"
     settings.file_format = "OPEN_EXR_MULTILAYER"
     settings.color_depth, settings.exr_codec = "32", "ZIP"
     settings.views_format = "MULTIVIEW"
+    image = bpy.data.images["Render Result"]
+    if scene.render.use_multiview:
+        # The image learns of its views when it is first saved: only from then on they share a file.
+        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(RuntimeError):
+            image.save(filepath=f"{folder}/first.exr", save_copy=True)
     with contextlib.suppress(RuntimeError):
-        bpy.data.images["Render Result"].save(filepath=path, save_copy=True)
+        image.save(filepath=path, save_copy=True)
     return Path(path).is_file()
 
 

@@ -63,14 +63,24 @@ def _render(scene: Any, frame: int) -> None:
 
 
 def _give_frames_a_format(scene: Any) -> list[str]:
-    """A movie cannot hold one frame: its frames are PNG. A scene that saves nothing saves its frames."""
+    """Where the output cannot hold one frame, as a movie: PNG, or OpenEXR for more than 8 bits.
+
+    A scene that saves nothing saves its frames.
+    """
     notes, render = [], scene.render
     settings = render.image_settings
     if render.is_movie_format or not settings.file_format:
+        mode = "RGBA" if render.film_transparent else "RGB"
+        if render.is_movie_format:
+            mode = settings.color_mode or "RGBA"
+        deep = render.is_movie_format and settings.color_depth not in ("", "8")
         settings.media_type = "IMAGE"
-        settings.file_format, settings.color_depth = "PNG", "8"
-        settings.color_mode = "RGBA" if render.film_transparent else "RGB"
-        notes.append("The scene's output holds no single frames: they are compared as PNG.")
+        settings.file_format = "OPEN_EXR" if deep else "PNG"
+        settings.color_depth = "32" if deep else "8"
+        settings.color_mode = "RGB" if deep and mode != "RGBA" else mode
+        if deep:
+            settings.exr_codec = "ZIP"
+        notes.append("The scene's output holds no single frames: its frames were compared.")
     if not getattr(render, "save_output", True) and not _file_outputs(scene):
         render.save_output = True
     return notes

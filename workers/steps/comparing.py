@@ -107,6 +107,7 @@ async def pass_rows(
             reference=str(attempt.work / PASSES),
             digests=claim.digests,
             noisy=True,
+            added=list(reference.added),
             area=[area.x, area.y, area.width, area.height] if claim.plan.region else None,
         )
         shown = {row.name for row in rows if row.same}

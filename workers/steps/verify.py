@@ -18,7 +18,7 @@ from workers.children import Child
 from workers.devices import device_for, render_class
 from workers.failures import AttemptFailed
 from workers.patiently import patiently, together
-from workers.protocol import RenderReference
+from workers.protocol import Look, RenderReference
 from workers.steps.comparing import OUT, PASSES, output_rows, pass_rows, reference_of, tolerance
 
 _AT_ONCE = 4  # downloads
@@ -39,9 +39,7 @@ async def verify(attempt: Attempt) -> Result:
     try:
         here = _checked_class(attempt, child, claim)
         attempt.phase("rendering")
-        look = attempt.look()
-        if first is not None:
-            look = replace(look, samples=first.total)
+        look = _look(attempt, claim, first)
         done = await child.ask(
             RenderReference(
                 look=look,
@@ -92,6 +90,18 @@ def _first_samples(plan: Plan) -> SampleRange | None:
             )
         done += part.count
     return None if done == total else SampleRange(first=0, count=done, total=total)
+
+
+def _look(attempt: Attempt, claim: Claim, first: SampleRange | None) -> Look:
+    """What to render: all frames before it are played where the frame depends on them."""
+    look = attempt.look()
+    if first is not None:
+        look = replace(look, samples=first.total)
+    if claim.plan.in_order and look.play_from is None:
+        report = attempt.order.report
+        start = report.frame_start if report else claim.plan.frame_range[0]
+        look = replace(look, play_from=min(start, attempt.frame))
+    return look
 
 
 def _checked_class(attempt: Attempt, child: Child, claim: Claim) -> RenderClass:
