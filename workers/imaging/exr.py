@@ -1,4 +1,4 @@
-"""Blender's multilayer EXR files, read and written as they are.
+"""Blender's multilayer EXR files, read as they are, as much at a time as is asked for.
 
 Blender 5.x writes one part a pass, named ``Layer.Pass`` (``Layer.Pass-view`` with several views), with
 channels ``Layer.Pass.R``; the file's metadata, Cryptomatte manifests included, sits in part 0. Blender
@@ -11,35 +11,33 @@ copied, never computed with.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import numpy.typing as npt
 import OpenEXR
 
-#: Of the lossless codecs the one with the best balance: for 42 channels of a noisy 1280 × 720 render on
-#: 2 cores, write + read in seconds and size in MB are none 0.41/155, RLE 0.65/50, ZIP 0.69/26,
-#: PIZ 0.88/28, ZIPS 1.14/27. Blender reads them all.
-CODEC = OpenEXR.ZIP_COMPRESSION
+from workers.imaging.layout import Blocks, Unreadable, channels, read_layout
+
+__all__ = ["Array", "Channel", "Part", "PartReader", "Picture", "Unreadable", "inspect_exr", "read_pixels"]
 
 Array = npt.NDArray[Any]
+
+_TYPES = ("uint32", "float16", "float32")  # by EXR's number
 
 OpenEXR.set_global_thread_count(os.process_cpu_count() or 1)
 
 
-class Unreadable(ValueError):
-    """Not an EXR file, or one that is cut short, damaged or of a kind that Blender does not write."""
-
-
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel of a part. ``linear`` is EXR's pLinear hint, kept as it is."""
+    """One channel of a part. ``dtype`` is numpy's; ``linear`` is EXR's pLinear hint, kept as it is."""
 
     name: str
+    dtype: str
     linear: bool
 
 
@@ -52,6 +50,24 @@ class Part:
     height: int
     channels: tuple[Channel, ...]
     header: Mapping[str, Any]
+
+    def pass_of(self, channel: str) -> str:
+        """The pass that a channel is of, such as ``ViewLayer.Depth``, without its view."""
+        name = channel.rpartition(".")[0]
+        return name.removesuffix(f".{self.view}") if self.view else name
+
+    @property
+    def view(self) -> str:
+        """The view, where there are several."""
+        return str(self.header.get("view", ""))
+
+    @property
+    def passes(self) -> dict[str, list[str]]:
+        """The channels of each pass, in the order of their names."""
+        found: dict[str, list[str]] = {}
+        for channel in sorted(channel.name for channel in self.channels):
+            found.setdefault(self.pass_of(channel), []).append(channel)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,76 +84,91 @@ class Picture:
         return {key: value for key, value in self.parts[0].header.items() if isinstance(value, str)}
 
 
+class PartReader:
+    """A file whose parts are decoded one by one, or a few lines of them. Raises `Unreadable`, OSError.
+
+    The file is open only while it is read: there may be more of them than a process may hold open.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        with self._path.open("rb") as file:
+            blocks = read_layout(file)
+        with _opened(path) as headers:
+            parts = tuple(_part(part, layout) for part, layout in zip(headers, blocks, strict=False))
+        if len(parts) != len(blocks):
+            raise Unreadable("its parts are damaged")
+        sizes = {(part.width, part.height) for part in parts}
+        if len(sizes) != 1:
+            raise Unreadable("its parts differ in size")
+        self._blocks = [layout.bare() for layout in blocks]
+        ((width, height),) = sizes
+        self.picture = Picture(width, height, parts)
+
+    def pixels(self, number: int, top: int = 0, bottom: int | None = None) -> dict[str, Array]:
+        """The channels of part ``number``: lines [``top``, ``bottom``), or all of them."""
+        blocks, part = self._blocks[number], self.picture.parts[number]
+        bottom = part.height if bottom is None else bottom
+        first, last = top // blocks.lines, -(-bottom // blocks.lines)
+        try:
+            with self._path.open("rb") as file:
+                read = _decoded(blocks.alone(file, first, last))
+        except Unreadable as reason:
+            where = f" in “{part.name}”" if part.name else ""
+            raise Unreadable(f"pixels are damaged or cut short{where}") from reason
+        start = top - first * blocks.lines
+        return {name: array[start : start + bottom - top] for name, array in read.items()}
+
+
+def _decoded(stream: BinaryIO) -> dict[str, Array]:
+    try:
+        with OpenEXR.File(stream, separate_channels=True) as decoded:
+            # OpenEXR leaves out a part that it cannot decode, with no more than a printed warning.
+            if len(decoded.parts) != 1:
+                raise Unreadable("pixels are damaged or cut short")
+            return {name: channel.pixels for name, channel in decoded.parts[0].channels.items()}
+    except RuntimeError as error:
+        raise Unreadable("pixels are damaged or cut short") from error
+
+
 def inspect_exr(path: str | Path) -> Picture:
     """Read the headers of ``path``, no pixels; raises `Unreadable`."""
-    with _opened(path, header_only=True) as file:
-        parts = tuple(_part(part) for part in file.parts)
-    sizes = {(part.width, part.height) for part in parts}
-    if len(sizes) != 1:
-        raise Unreadable("its parts differ in size")
-    ((width, height),) = sizes
-    return Picture(width, height, parts)
+    return PartReader(path).picture
 
 
 def read_pixels(path: str | Path, picture: Picture) -> list[dict[str, Array]]:
     """The channels of each part of ``path``, whose headers are ``picture``; raises `Unreadable`."""
-    with _opened(path, header_only=False) as file:
-        # OpenEXR leaves out a part that it cannot decode, with no more than a printed warning.
-        names, read = [part.name for part in picture.parts], [part.name() for part in file.parts]
-        if names != read:
-            lost = ", ".join(f"“{name}”" for name in names if name and name not in read)
-            raise Unreadable(f"pixels are damaged or cut short{lost and f' in {lost}'}")
-        return [{name: channel.pixels for name, channel in part.channels.items()} for part in file.parts]
-
-
-def write_exr(file: BinaryIO, parts: Sequence[tuple[Part, Mapping[str, Any], Mapping[str, Array]]]) -> None:
-    """Write ``parts``: for each what it was, its new header, and its pixels by channel name.
-
-    The data and display windows are made from the pixels. Raises OSError, as for a full disk.
-    """
-    made = []
-    for part, header, pixels in parts:
-        height, width = next(iter(pixels.values())).shape
-        window = (np.array([0, 0], np.int32), np.array([width - 1, height - 1], np.int32))
-        attributes = {
-            **header,
-            "dataWindow": window,
-            "displayWindow": window,
-            "compression": CODEC,
-            "type": OpenEXR.scanlineimage,
-        }
-        channels = {
-            channel.name: OpenEXR.Channel(channel.name, pixels[channel.name], 1, 1, channel.linear)
-            for channel in part.channels
-        }
-        made.append(OpenEXR.Part(attributes, channels, part.name))
-    OpenEXR.File(made).write(file)
-    file.flush()
+    reader = PartReader(path)
+    return [reader.pixels(number) for number in range(len(picture.parts))]
 
 
 @contextmanager
-def _opened(path: str | Path, header_only: bool) -> Iterator[Any]:
+def _opened(path: str | Path) -> Iterator[list[Any]]:
     try:
-        with OpenEXR.File(str(path), separate_channels=True, header_only=header_only) as file:
-            yield file
+        with OpenEXR.File(str(path), separate_channels=True, header_only=True) as file:
+            yield file.parts
     except (RuntimeError, UnicodeDecodeError) as error:  # names are decoded only when they are asked for
         raise Unreadable("it is not an EXR file, or it is cut short or damaged") from error
 
 
-def _part(part: Any) -> Part:
-    header = dict(part.header)
-    if part.type() not in (OpenEXR.scanlineimage, None):
-        raise Unreadable(f"“{part.name()}” holds tiles or deep pixels, which Blender does not write")
-    channels = header["channels"]
-    if not channels:
+def _part(part: Any, blocks: Blocks) -> Part:
+    found = channels(blocks.attributes)
+    if not found:
         raise Unreadable(f"“{part.name()}” has no channel")
-    if any((channel.xSampling, channel.ySampling) != (1, 1) for channel in channels):
+    if any((across, down) != (1, 1) for _, _, _, across, down in found):
         raise Unreadable(f"“{part.name()}” has subsampled channels, which Blender does not write")
-    low, high = header["dataWindow"]
+    if any(not 0 <= kind < len(_TYPES) for _, kind, _, _, _ in found):
+        raise Unreadable(f"“{part.name()}” has channels of a kind that there is not")
+    left, top, right, bottom = blocks.window
     return Part(
         name=part.name(),
-        width=int(high[0]) - int(low[0]) + 1,
-        height=int(high[1]) - int(low[1]) + 1,
-        channels=tuple(Channel(channel.name, bool(channel.pLinear)) for channel in channels),
-        header=header,
+        width=right - left + 1,
+        height=bottom - top + 1,
+        channels=tuple(Channel(name, _TYPES[kind], linear) for name, kind, linear, _, _ in found),
+        header={key: _shared(value) for key, value in part.header.items()},
     )
+
+
+def _shared(value: Any) -> Any:
+    """Texts that many pieces have in common, such as the names of all objects, are kept once."""
+    return sys.intern(value) if type(value) is str else value

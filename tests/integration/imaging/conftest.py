@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 FRAME = Size(161, 91)
 CUTS = [("2x2", 0), ("2x2", 8), ("3x2", 0), ("3x2", 8)]
+SAMPLES = 4
+RANGES = [(0, 2), (2, 2)]  # a range of one sample makes 5.2.3 crash where there are several layers
 
 
 def numbers(box: Box) -> list[int]:
@@ -44,15 +46,20 @@ def run_bpy(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def render(folder: Path, frame: Size, pieces: dict[str, Box]) -> Path:
-    """Render the scene of render_pieces.py whole and in pieces, by path; the whole's path comes back."""
+def render(
+    folder: Path, frame: Size, pieces: dict[str, Box], ranges: dict[str, tuple[int, int]] | None = None
+) -> Path:
+    """Render the scene of render_pieces.py whole and in pieces, by path; the whole's path comes back.
+
+    ``ranges`` are first sample and count of pieces of the whole frame.
+    """
     whole, order = folder / "whole.exr", folder / "order.json"
     borders = [
         {"path": path, "border": list(dataclasses.astuple(box.border(frame)))} for path, box in pieces.items()
     ]
-    order.write_text(
-        json.dumps({"width": frame.width, "height": frame.height, "whole": str(whole), "pieces": borders})
-    )
+    samples = [{"path": path, "samples": each} for path, each in (ranges or {}).items()]
+    size = {"width": frame.width, "height": frame.height}
+    order.write_text(json.dumps({**size, "whole": str(whole), "pieces": borders, "ranges": samples}))
     run_bpy("render_pieces.py", str(order))
     return whole
 
@@ -63,6 +70,7 @@ class Renders:
 
     whole: Path
     pieces: dict[tuple[str, int], list[PieceFile]]
+    ranges: list[PieceFile]
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +84,10 @@ def renders(tmp_path_factory: pytest.TempPathFactory) -> Renders:
             boxes[path] = tile.rendered
             piece = PieceFile(path, numbers(tile.rendered), numbers(tile.core))
             pieces.setdefault((grid, overlap), []).append(piece)
-    return Renders(render(folder, FRAME, boxes), pieces)
+    ranges = {str(folder / f"from-{first}.exr"): (first, count) for first, count in RANGES}
+    whole = numbers(FRAME.box)
+    parts = [PieceFile(path, whole, whole, [*samples, SAMPLES, 0]) for path, samples in ranges.items()]
+    return Renders(render(folder, FRAME, boxes, ranges), pieces, parts)
 
 
 class Imaging:

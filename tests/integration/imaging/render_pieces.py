@@ -1,8 +1,10 @@
 """Runs in a process of its own: render a small scene whole and in pieces, as a farm would.
 
 Arguments: a JSON file with ``width``, ``height``, ``whole`` (path) and ``pieces``, a list of
-{"path", "border": [min_x, max_x, min_y, max_y]}. The scene has two view layers with depth of field,
-Cryptomatte, normal, depth, position and index passes.
+{"path", "border": [min_x, max_x, min_y, max_y]}, and ``ranges``, a list of
+{"path", "samples": [first, count]}.
+The scene has two view layers with depth of field, Cryptomatte, normal, depth, mist, position, index and
+light passes.
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ def build(width: int, height: int) -> Any:
     second = scene.view_layers.new("Ids only")
     for name in (
         "use_pass_z",
+        "use_pass_mist",
+        "use_pass_diffuse_direct",
+        "use_pass_diffuse_color",
         "use_pass_normal",
         "use_pass_position",
         "use_pass_object_index",
@@ -91,6 +96,10 @@ def main() -> None:
     render(scene, order["whole"], None)
     for piece in order["pieces"]:
         render(scene, piece["path"], piece["border"])
+    for each in order["ranges"]:
+        scene.cycles.use_sample_subset = True
+        scene.cycles.sample_offset, scene.cycles.sample_subset_length = each["samples"]
+        render(scene, each["path"], None)
 
 
 main()

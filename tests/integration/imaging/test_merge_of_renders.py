@@ -52,10 +52,13 @@ def test_merged_pieces_are_the_whole_render_bit_for_bit(
     assert answer.outputs == ["merged.exr"]
     assert answer.notes == []
     assert answer.peak_memory > 0
-    assert imaging.counts == [Count("merging", i + 1, len(pieces)) for i in range(len(pieces))]
+    assert answer.report is not None
+    assert answer.report["suspects"] == []
+    passes = list(answer.report["digests"])
+    assert imaging.counts == [Count("merging", i + 1, len(passes)) for i in range(len(passes))]
     whole, merged = bits(renders.whole), bits(out)
     assert list(merged) == list(whole)
-    assert len(merged) == 42
+    assert len(merged) == 49
     assert [key for key in whole if not np.array_equal(merged[key], whole[key])] == []
     assert headers(out) == headers(renders.whole)
     assert [path.name for path in tmp_path.iterdir()] == ["merged.exr"]
@@ -89,7 +92,7 @@ def test_inspection_of_a_render_tells_size_parts_channels_and_metadata(renders: 
     picture = inspect_exr(renders.whole)
 
     assert (picture.width, picture.height) == (161, 91)
-    assert len(picture.parts) == 14
+    assert len(picture.parts) == 17
     assert picture.parts[0].name == "Beauty.Combined"
     assert [c.name for c in picture.parts[0].channels] == [f"Beauty.Combined.{c}" for c in "ABGR"]
     assert picture.metadata["cycles.Beauty.samples"] == "4"
@@ -111,6 +114,7 @@ def test_a_swapped_piece_is_refused_for_its_size(renders: Renders, imaging: Imag
         "bad-result",
         f"Piece 1 of 4 is {width}×45 pixels and should be {first.rendered[2]}×45.",
         "Render it again.",
+        [0],
     )
 
 

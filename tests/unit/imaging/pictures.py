@@ -29,7 +29,7 @@ def frame(width: int, height: int) -> Parts:
 def cut(parts: Parts, box: list[int]) -> Parts:
     x, y, width, height = box
     return {
-        name: {c: np.ascontiguousarray(a[y : y + height, x : x + width]) for c, a in channels.items()}
+        name: {c: a[y : y + height, x : x + width].copy() for c, a in channels.items()}
         for name, channels in parts.items()
     }
 
