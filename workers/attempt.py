@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from farm.domain.plan import Plan
+from farm.domain.scene import SceneReport
 from farm.domain.task import TaskKey
+from farm.domain.tiles import Size
 from farm.domain.work import Cause, Order, Progress, RenderClass, Result, Role, Seconds, StoredFile
 from farm.storage import Storage
 from workers.failures import AttemptFailed, plain
@@ -20,6 +22,7 @@ from workers.harvest import Harvested, harvest
 from workers.logs import AttemptLog
 from workers.patiently import patiently, together
 from workers.pictures import TEXT
+from workers.playhead import Playhead
 from workers.protocol import Count, Done, Look
 from workers.session import Session
 
@@ -67,6 +70,29 @@ class Attempt:
             raise ValueError(f"an order for {self.order.task} needs a plan")
         return self.order.plan
 
+    @property
+    def report(self) -> SceneReport:
+        if self.order.report is None:
+            raise ValueError(f"an order for {self.order.task} needs the scene's report")
+        return self.order.report
+
+    @property
+    def picture_size(self) -> Size:
+        """Pixels of the finished frame: the region's alone where the scene crops to it."""
+        report, plan = self.order.report, self.plan
+        return plan.area.size if report is not None and report.crops else plan.size
+
+    @property
+    def _in_order(self) -> bool:
+        return self.order.plan is not None and self.order.plan.in_order
+
+    @property
+    def playhead(self) -> Playhead | None:
+        """Where a process stands that has rendered this frame; None where frames stand alone."""
+        if not self._in_order:
+            return None
+        return Playhead.at(self.order.settings.scene, self.frame, self.report)
+
     def look(self) -> Look:
         """What the order says about the scene, as a child wants to hear it."""
         settings = self.order.settings
@@ -79,6 +105,7 @@ class Attempt:
             samples=settings.samples,
             percentage=settings.scale,
             threads=self.session.ground.config.threads,
+            play_from=self.report.frame_start if self._in_order else None,
         )
 
     def phase(self, name: str) -> None:

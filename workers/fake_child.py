@@ -1,16 +1,17 @@
 """A child that speaks the protocol without Blender: for tests of the worker, and of the farm around it.
 
-``Modules(render="workers.fake_child", imaging="workers.fake_child")`` puts it in the place of both
-programs. The scene file's text says how it behaves: lines ``REQUEST = BEHAVIOUR``, where REQUEST is
-the lower-case name of a request (``open``, ``renderframe`` …) and BEHAVIOUR one of
-`workers.fake_faults.FAULTS`, or something odd about its answer that the functions here name; with
-``-once`` behind it, the first time only. Everything else goes well. Where ``CUDA_VISIBLE_DEVICES`` is
-set, it has an OptiX GPU.
+``Modules(*("workers.fake_child",) * 3)`` puts it in the place of all three programs. The scene file's text
+says how it behaves: lines ``REQUEST = BEHAVIOUR``, where REQUEST is the lower-case name of a request
+(``open``, ``renderframe`` …) and BEHAVIOUR one of `workers.fake_faults.FAULTS`, or something odd about
+its answer that the functions here name; with ``-once`` behind it, the first time only. Everything else
+goes well. The imaging process opens no scene: what it is to say of a piece, the piece itself tells.
+Where ``CUDA_VISIBLE_DEVICES`` is set, it has an OptiX GPU.
 Standard library only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -19,25 +20,34 @@ from typing import Any
 
 from workers.child import Handler, Link, Refusal, attach, serve
 from workers.fake_faults import FAULTS
-from workers.fake_pictures import JPEG, exr, png
+from workers.fake_imaging import check_piece, compare, merge_frame, shrink
+from workers.fake_outputs import write_movie, write_outputs
+from workers.fake_pictures import DARK, JPEG, NAN, exr
 from workers.protocol import (
+    CheckPiece,
+    Compare,
+    CompareImages,
     Count,
     Done,
+    EncodeVideo,
     FinishFrame,
     Inspect,
     MergeFrame,
     Open,
     Ready,
     RenderFrame,
+    RenderReference,
     RenderTile,
     Shrink,
 )
 
 VERSION, BUILD = "5.2.3", "fake"
 WIDTH, HEIGHT = 64, 36  # pixels of a frame at 100 percent
+LAYERS = [{"name": "ViewLayer", "passes": ["Combined"]}]
 
 _behaviours: dict[str, str] = {}
 _scene: list[Path] = []
+_played: list[int] = []
 
 
 def open_scene(request: Open, link: Link) -> Done:
@@ -51,6 +61,7 @@ def open_scene(request: Open, link: Link) -> Done:
 
 
 def inspect(request: Inspect, link: Link) -> Done:
+    """``report {…}``: fields of the report, as JSON."""
     behaviour = _behave("inspect", link)
     report: dict[str, Any] = {
         "scene": request.scene or "Scene",
@@ -64,11 +75,12 @@ def inspect(request: Inspect, link: Link) -> Done:
         "percentage": 100,
         "engine": "CYCLES",
         "samples": 4,
+        "layers": LAYERS,
         "file_format": "PNG",
         "output_name": "shot_####",
         "blender": f"{VERSION} {BUILD}",
     }
-    match behaviour:
+    match behaviour.split(" ")[0]:
         case "not-a-number":
             report["fps"] = float("nan")
         case "no-end":
@@ -77,13 +89,16 @@ def inspect(request: Inspect, link: Link) -> Done:
             report["full_width"] = -64
         case "no-text":
             report["cameras"] = ["Camera", "K\ud800fer"]
+        case "report":
+            report |= json.loads(behaviour.partition(" ")[2])
     return Done(report=report)
 
 
 def render_frame(request: RenderFrame, link: Link) -> Done:
     behaviour = _behave("renderframe", link)
+    _play(request.look.play_from, request.look.frame)
     _count(link)
-    names = _write_outputs(Path(request.out_dir), request.look.frame, behaviour)
+    names = write_outputs(Path(request.out_dir), request.look.frame, behaviour, _scene[0])
     Path(request.preview).write_bytes(JPEG)
     if request.exr:
         Path(request.exr).write_bytes(exr(WIDTH, HEIGHT))
@@ -92,10 +107,12 @@ def render_frame(request: RenderFrame, link: Link) -> Done:
 
 
 def render_tile(request: RenderTile, link: Link) -> Done:
+    """``dark``, ``not-finite``, ``no-combined``: what checks and merges have to find in the piece."""
     behaviour = _behave("rendertile", link)
     _count(link)
     width = request.width + (behaviour == "wrong-size")
-    data = exr(width, request.height)
+    channel = "ViewLayer.Depth.V" if behaviour == "no-combined" else "ViewLayer.Combined.V"
+    data = exr(width, request.height, {"dark": DARK, "not-finite": NAN}.get(behaviour, b""), channel)
     Path(request.exr).write_bytes(data[:-10] if behaviour == "truncated" else data)
     Path(request.preview).write_bytes(JPEG)
     return Done(seconds={"render": 0.02}, device=request.look.device, device_name="Fake")
@@ -103,82 +120,67 @@ def render_tile(request: RenderTile, link: Link) -> Done:
 
 def finish_frame(request: FinishFrame, link: Link) -> Done:
     behaviour = _behave("finishframe", link)
-    if not Path(request.merged).is_file():
+    merged = Path(request.merged)
+    if not merged.is_file():
         raise Refusal("internal", "There is no merged frame.")
-    names = _write_outputs(Path(request.out_dir), request.look.frame, behaviour)
+    names = write_outputs(Path(request.out_dir), request.look.frame, behaviour, _scene[0])
     Path(request.preview).write_bytes(JPEG)
+    if request.exr:
+        Path(request.exr).write_bytes(merged.read_bytes())
     return Done(outputs=names, seconds={"save": 0.02}, device="CPU")
 
 
-def merge_frame(request: MergeFrame, link: Link) -> Done:
-    del link
-    covered = sum(piece.core[2] * piece.core[3] for piece in request.pieces)
-    for piece in request.pieces:
-        if Path(piece.path).read_bytes() != exr(piece.rendered[2], piece.rendered[3]):
-            raise Refusal("bad-result", f"{piece.path} does not hold what was rendered.")
-    if covered != request.width * request.height:
-        raise Refusal("bad-result", f"The pieces cover {covered} pixels.")
-    Path(request.out).write_bytes(exr(request.width, request.height))
-    return Done(seconds={"load": 1000.0, "save": 1000.0})
+def encode_video(request: EncodeVideo, link: Link) -> Done:
+    behaviour = _behave("encodevideo", link)
+    for picture in request.pictures:
+        if not Path(picture).is_file():
+            raise Refusal("internal", f"There is no {picture}.")
+    names = write_movie(Path(request.out_dir), request.frames, behaviour, preview=request.preview)
+    link.send(Count("encoding", len(request.frames), len(request.frames)))
+    return Done(outputs=names, seconds={"save": 0.02}, notes=["encoded"])
 
 
-def shrink(request: Shrink, link: Link) -> Done:
-    del link
-    Path(request.out).write_bytes(Path(request.source).read_bytes())
-    return Done()
+def render_reference(request: RenderReference, link: Link) -> Done:
+    behaviour = _behave("renderreference", link)
+    _count(link)
+    out = Path(request.out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    names = write_outputs(out, request.look.frame, behaviour, _scene[0])
+    Path(request.exr).write_bytes(exr(WIDTH, HEIGHT, DARK if behaviour == "dark" else b""))
+    return Done(
+        outputs=[name for name in names if (out / name).is_file()],
+        seconds={"render": 0.02},
+        device=request.look.device,
+        device_name="Fake",
+        report={"added": [], "passes": True, "burnt": [], "stamped": []},
+    )
 
 
-def _write_outputs(out: Path, frame: int, behaviour: str) -> list[str]:
-    name = f"shot_{frame:04d}.png"
-    target = out / name
-    match behaviour:
-        case "link":
-            target.symlink_to("/etc/passwd")
-        case "folder-link":
-            (out / "deep").symlink_to("/etc")
-            return ["deep/passwd"]
-        case "fifo":
-            os.mkfifo(target)
-        case "not-written":
-            pass
-        case "nothing":
-            return []
-        case "climb":
-            return ["../preview.jpg"]
-        case "absolute":
-            return ["/etc/passwd"]
-        case "ours":
-            (out / "_farm").mkdir()
-            (out / "_farm" / "log.txt").write_text("forged")
-            return ["_farm/log.txt"]
-        case "empty":
-            target.write_bytes(b"")
-        case "truncated":
-            target.write_bytes(png(WIDTH, HEIGHT)[:-8])
-        case "look-around":
-            seen = {"env": dict(os.environ), "uid": os.getuid(), "network": _network(), "writes": _writes()}
-            (out / "seen.json").write_text(json.dumps(seen))
-            return ["seen.json"]
-        case _:
-            (out / "unasked.bin").write_bytes(b"nobody named this")
-            target.write_bytes(png(WIDTH, HEIGHT))
-    return [name]
+def compare_images(request: CompareImages, link: Link) -> Done:
+    behaviour = _behave("compareimages", link)
+    same = behaviour != "differ" and _sum(request.reference) == _sum(request.candidate)
+    row = {
+        "kind": "output",
+        "name": request.name,
+        "same": same,
+        "pixels": WIDTH * HEIGHT,
+        "differing": 0 if same else 1,
+        "largest": 0.0 if same else 1.0,
+    }
+    return Done(report={"rows": [row]})
 
 
-def _network() -> list[str]:
-    """Interfaces that are there."""
-    lines = Path("/proc/net/dev").read_text().splitlines()[2:]
-    return [line.partition(":")[0].strip() for line in lines]
+def _sum(path: str) -> bytes:
+    return hashlib.sha256(Path(path).read_bytes()).digest()
 
 
-def _writes() -> bool:
-    """Whether the scene could be changed."""
-    try:
-        _scene[0].chmod(0o644)
-        with _scene[0].open("a"):
-            return True
-    except OSError:
-        return False
+def _play(first: int | None, frame: int) -> None:
+    """Refuse what a real process could not play; a file of this process tells what was."""
+    if first is None:
+        return
+    if _played and _played[-1] > frame:
+        raise Refusal("internal", f"Frame {frame} is in the past: {_played[-1]} is played.")
+    _played.extend(range(_played[-1] + 1 if _played else min(first, frame), frame + 1))
 
 
 def _count(link: Link) -> None:
@@ -208,7 +210,12 @@ _HANDLERS: dict[type[Any], Handler] = {
     RenderFrame: render_frame,
     RenderTile: render_tile,
     FinishFrame: finish_frame,
+    EncodeVideo: encode_video,
+    RenderReference: render_reference,
+    CompareImages: compare_images,
+    CheckPiece: check_piece,
     MergeFrame: merge_frame,
+    Compare: compare,
     Shrink: shrink,
 }
 

@@ -15,6 +15,7 @@ from workers.config import WorkerConfig
 from workers.launch import Folders, launch
 from workers.logs import AttemptLog
 from workers.patiently import patiently
+from workers.playhead import Playhead
 from workers.protocol import Open
 from workers.runtimes import Runtime
 from workers.vigil import Patience
@@ -61,6 +62,7 @@ class Session:
     _laid_out: bool = False
     _render: Child | None = None
     _orders: int = 0
+    _played: Playhead | None = None
     _imaging: Child | None = None
     _others: list[Child] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -103,17 +105,23 @@ class Session:
             raise
         self._laid_out = True
 
-    async def render(self, log: AttemptLog) -> Child:
-        """The warm render process with the scene open, started anew where it is dead, old or fat."""
+    async def render(self, log: AttemptLog, to: Playhead | None = None) -> Child:
+        """The warm render process with the scene open, started anew where it is dead, old or fat.
+
+        ``to`` is what it is about to play and render, where frames depend on those before: a process
+        that cannot go on to there is replaced too.
+        """
         await self.lay_out()
         self.load_seconds = 0.0
-        if self._render is not None and self._worn_out(self._render):
+        if self._render is not None and (self._worn_out(self._render) or not self._leads_to(to)):
             await self._render.kill()
             self._render = None
         if self._render is None:
             self._render = await self._start_blender("Blender", self.ground.modules.render, log)
             self._orders = 0
+            self._played = None
             await self._open(self._render)
+        self._played = to or self._played
         self._render.log = log
         self._orders += 1
         return self._render
@@ -199,6 +207,9 @@ class Session:
         config = self.ground.config
         most = config.process_bytes or telemetry.host().memory // 2
         return not child.alive or self._orders >= config.tasks_per_process or child.memory() > most
+
+    def _leads_to(self, to: Playhead | None) -> bool:
+        return to is None or self._played is None or self._played.leads_to(to)
 
     def _lay_out_now(self, stop: threading.Event) -> None:
         try:

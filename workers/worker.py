@@ -164,7 +164,7 @@ class Worker:
             outcome = Failure(cause=Cause.CANCELLED, what="The attempt was cancelled.")
             await self._after_failure()
         except Exception as error:  # noqa: BLE001  of the tidying up: the head must hear of it all the same
-            outcome = _told(understood(error))
+            outcome = _told(understood(error), order)
         log.finish()
         self._running = None
         self._outbox.end(order.attempt_id, outcome)
@@ -183,9 +183,9 @@ class Worker:
         except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
             failed = understood(error)
         if attempt is None:  # it came to nothing: what is warm has no part in that
-            return _told(failed)
+            return _told(failed, order)
         await self._after_failure()
-        told = _told(failed, log.telling())
+        told = _told(failed, order, log.telling())
         return told.model_copy(update={"files": await attempt.store_log()})
 
     async def _prepared(self, order: Order, log: AttemptLog, name: str) -> Attempt:
@@ -264,7 +264,13 @@ class Worker:
             scene_folder.remove(session.inputs / name)
 
 
-def _told(failed: AttemptFailed, log_tail: str = "") -> Failure:
+def _told(failed: AttemptFailed, order: Order, log_tail: str = "") -> Failure:
+    """The failure for the head. A child may blame any piece; those that it was given count, each once."""
+    given = {piece.tile for piece in order.pieces}
     return Failure(
-        cause=failed.cause, what=failed.what, cure=failed.cure, log_tail=log_tail, pieces=failed.pieces
+        cause=failed.cause,
+        what=failed.what,
+        cure=failed.cure,
+        log_tail=log_tail,
+        pieces=tuple(sorted(given.intersection(failed.pieces))),
     )

@@ -23,7 +23,7 @@ async def warm(attempt: Attempt) -> Child:
     with attempt.timed("fetch"):
         await session.lay_out()
     attempt.phase("loading")
-    child = await session.render(attempt.log)
+    child = await session.render(attempt.log, attempt.playhead)
     attempt.spent["load"] = session.load_seconds
     attempt.device = device_for(attempt.order, session.ground.config, child.ready)
     return child

@@ -1,4 +1,9 @@
-"""Frame: render a whole frame, composited and saved in place, as Blender itself does it."""
+"""Frame: render a whole frame, composited and saved in place, as Blender itself does it.
+
+Its files are looked at as files: there, plain, whole. Its values are not: what Blender writes for a whole
+frame is the reference itself, a black frame may be meant and has no neighbours that tell otherwise, and
+most outputs cannot hold what is no number. To look would be to decode all of it a second time.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +74,7 @@ async def outputs(attempt: Attempt, done: Done) -> list[ToStore]:
 
 async def preview(attempt: Attempt) -> ToStore:
     """The frame's preview, at most 1920 pixels wide."""
-    name = await shrunk(attempt, attempt.plan.size, PREVIEW_WIDTH)
+    name = await shrunk(attempt, attempt.picture_size, PREVIEW_WIDTH)
     [taken] = await attempt.take("", [name])
     check_picture(taken.path, name)
     return (Role.PREVIEW, f"{OURS}/preview.jpg", taken.path, JPEG)
@@ -77,7 +82,7 @@ async def preview(attempt: Attempt) -> ToStore:
 
 async def kept_exr(attempt: Attempt, exr: Harvested, taken_names: list[str]) -> ToStore:
     """All passes of the frame, under a name that none of its outputs has."""
-    await asyncio.to_thread(check_exr, exr.path, f"The passes of frame {attempt.frame}", attempt.plan.size)
+    await asyncio.to_thread(check_exr, exr.path, f"The passes of frame {attempt.frame}", attempt.picture_size)
     name = f"exr/{attempt.frame:04d}.exr"
     while name in taken_names:
         name = name.removesuffix(".exr") + "_passes.exr"

@@ -20,7 +20,7 @@ from tests.processes import forget_others
 from workers.session import Modules
 from workers.worker import Worker
 
-FAKE = Modules(render="workers.fake_child", imaging="workers.fake_child")
+FAKE = Modules(*("workers.fake_child",) * 3)
 PLAN = Plan(frames="1-3", width=64, height=36, reason="test")
 TILED = Plan(frames="1-3", width=64, height=36, grid="2x2", overlap=4, reason="test")
 

@@ -134,13 +134,6 @@ async def test_pieces_of_two_classes_are_refused_before_anything_is_fetched(benc
     assert "sse42" in failure["what"]
 
 
-async def test_a_damaged_piece_is_a_storage_failure(bench: Bench) -> None:
-    scene = bench.scene()
-    pieces = await bench.pieces(scene)
-    bench.storage.put_stream(pieces[2].key, [b"something else"])
-    assert (await bench.failure("job/1/finish", scene, plan=TILED, pieces=pieces))["cause"] == "storage"
-
-
 async def test_an_order_for_another_class_is_refused(bench: Bench) -> None:
     order = bench.order("job/1/whole", bench.scene())
     order["render_class"] = CLASS | {"kernel": "sse42"}
