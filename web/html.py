@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from farm.domain.proved import outcome, renderer
 from web.pages import bars, words
 
 _HERE = Path(__file__).parent
@@ -27,7 +28,12 @@ TEMPLATES.filters |= {
     "left": words.left,
     "size": words.size,
 }
-TEMPLATES.globals |= {"segments": bars.segments, "told": bars.told}
+TEMPLATES.globals |= {
+    "outcome": outcome,
+    "renderer": renderer,
+    "segments": bars.segments,
+    "told": bars.told,
+}
 
 
 def html(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.table import Table
 from rich.text import Text
 
 from farm.cli.speaker import clean
 from farm.cli.words import duration, number
+from farm.domain.proved import outcome, renderer
 from farm.domain.views import JobView
 from farm.domain.work import Proof, Row
-
-_NOUNS = {"pass": ("pass", "passes"), "output": ("output", "outputs"), "metadata": ("field", "fields")}
 
 
 def table(proof: Proof) -> Table:
@@ -31,21 +28,8 @@ def table(proof: Proof) -> Table:
 
 def sentence(proof: Proof) -> str:
     """“Frame 12: 41 passes and 2 outputs are the same, bit for bit. Rendered whole in 3.2 s by …”"""
-    wrong = [row for row in proof.rows if not row.same]
-    if not proof.rows:
-        told = "nothing was compared"
-    elif wrong:
-        of = [f"{_count(wrong, kind)} of {_count(proof.rows, kind, noun=True)}" for kind in _kinds(wrong)]
-        told = f"{_listed(of)} {'differs' if len(wrong) == 1 else 'differ'}"
-        told += f" by more than {proof.tolerance:g}" if proof.tolerance else ""
-    else:
-        same = [_count(proof.rows, kind, noun=True) for kind in _kinds(proof.rows)]
-        how = f"within {proof.tolerance:g}" if proof.tolerance else "bit for bit"
-        told = f"{_listed(same)} {'is' if len(proof.rows) == 1 else 'are'} the same, {how}"
-    by = proof.render_class
-    version = by.blender.partition(" ")[0]
-    whole = f"Rendered whole in {duration(proof.seconds)} by Blender {version}, {by.device} {by.kernel}."
-    return f"Frame {proof.frame}: {told}. {whole}"
+    whole = f"Rendered whole in {duration(proof.seconds)} by {renderer(proof)}."
+    return f"Frame {proof.frame}: {outcome(proof)}. {whole}"
 
 
 def proved(job: JobView) -> str:
@@ -54,19 +38,6 @@ def proved(job: JobView) -> str:
     if not job.differing:
         return f"{frames} {'is that' if job.verified == 1 else 'are those'} rendered whole"
     return f"{job.differing} of {frames} {'differs' if job.differing == 1 else 'differ'}"
-
-
-def _kinds(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row.kind for row in rows))
-
-
-def _count(rows: Sequence[Row], kind: str, *, noun: bool = False) -> str:
-    count = sum(row.kind == kind for row in rows)
-    return number(count, *_NOUNS.get(kind, (kind, kind))) if noun else str(count)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _differing(row: Row) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from farm.domain.job import Principal
-from farm.domain.scene import Finding, SceneReport
+from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED, TaskState
 from farm.domain.tiles import Box, Size
 from farm.domain.views import AttemptView, FrameView, JobView, TileView
@@ -17,6 +17,7 @@ from web.html import html
 from web.needs import Farm, Who
 from web.pages.bars import of_tiles
 from web.pages.base import shared
+from web.pages.proofs import proved
 from web.services import Services
 
 router = APIRouter()
@@ -58,7 +59,7 @@ def newest(farm: Services, who: Principal, job: JobView) -> int | None:
     running = [frame for frame in frames if frame.state is TaskState.RUNNING]
     pictured = [frame for frame in frames if frame.preview is not None]
     failed = [frame for frame in frames if frame.state is TaskState.FAILED]
-    if running and (job.plan.grid is not None or not pictured):
+    if running and (job.plan.pieces_per_frame or not pictured):
         return running[0].frame
     best = pictured[-1:] or failed[:1] or frames[:1]
     return best[0].frame if best else job.plan.frame_range[0]
@@ -86,22 +87,26 @@ def _page(
     workers = {worker.info.worker_id: worker.info for worker in context["pulse"].workers}
     tiled = of_tiles(frame.tiles) if frame is not None and frame.tiles and alone(job, frame) else None
     around = (None, None) if frame is None else neighbours(job, frame.frame)
+    ranged = job.plan is not None and bool(job.plan.ranges)
     return html(
         "job.html",
         **context,
         job=job,
         frame=frame,
-        size=frame_size(job),
+        picture=picture(job),
+        full=frame_size(job),
+        ranged=ranged,
         tiles=[] if frame is None else [(tile, rendered(job, tile)) for tile in frame.tiles],
         counts=job.frames if tiled is None else tiled,
-        unit="frame" if tiled is None else "tile",
+        unit="frame" if tiled is None else "sample range" if ranged else "tile",
         downloads=[] if frame is None else downloads(frame),
         previous=around[0],
         following=around[1],
         follows=follows,
         failed=newest_first(failed)[:TOLD],
         failed_total=len(failed),
-        findings=[found for found in findings(job.report) if found.what != job.error],
+        findings=[found for found in findings(job) if found.what != job.error],
+        **proved(farm, who, job, frame),
         workers=workers,
         can_cancel=cancellable(job),
     )
@@ -112,6 +117,13 @@ def frame_size(job: JobView) -> Size:
     if job.plan is not None:
         return job.plan.size
     return job.report.size(job.settings.scale) if job.report is not None else Size(1920, 1080)
+
+
+def picture(job: JobView) -> Box:
+    """The part of a frame that its pictures show: its render region, where that alone makes them."""
+    if job.plan is not None and job.report is not None and job.report.crops:
+        return job.plan.area
+    return frame_size(job).box
 
 
 def rendered(job: JobView, tile: TileView) -> Box:
@@ -144,10 +156,13 @@ def newest_first(attempts: list[AttemptView]) -> list[AttemptView]:
     return sorted(attempts, key=lambda attempt: attempt.ended or attempt.started, reverse=True)
 
 
-def findings(report: SceneReport | None) -> list[Finding]:
-    """All that the inspection found, the heaviest first."""
+def findings(job: JobView) -> list[Finding]:
+    """All that the inspection found and that bears on this job, the heaviest first."""
+    report = job.report
     if report is None:
         return []
+    by_samples = job.settings.by_samples or job.settings.first is not None
+    breaks = report.breaks_ranges if by_samples else report.breaks_exactness
     order = {"error": 0, "warning": 1, "note": 2}
-    seen = dict.fromkeys((*report.findings, *report.blocks_cutting, *report.breaks_exactness))
+    seen = dict.fromkeys((*report.findings, *report.blocks_cutting, *report.in_order, *breaks))
     return sorted(seen, key=lambda found: order[found.weight])

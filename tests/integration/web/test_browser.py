@@ -11,9 +11,11 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Proof, Row
 from tests.integration.web.serving import serving
 from tests.unit.web import pictures
-from tests.unit.web.fake_farm import FakeFarm
+from tests.unit.web.fake_farm import CLASS, FakeFarm
+from tests.unit.web.studio import MOVIE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = [
@@ -74,7 +76,7 @@ def mark(page: Page) -> None:
     page.evaluate("window.sameDocument = true")
 
 
-def same(page: Page) -> bool:
+def same_document(page: Page) -> bool:
     return bool(page.evaluate("window.sameDocument === true"))
 
 
@@ -102,7 +104,7 @@ def test_a_cut_frame_grows_on_the_page_as_its_tiles_come(page: Page, url: str, f
     farm.end("a", JobState.DONE)
     expect(page.locator("#jobtop")).to_contain_text("Done")
     expect(page.locator("#cancel")).to_have_count(0)
-    assert same(page)
+    assert same_document(page)
 
 
 def test_the_page_follows_the_newest_frame_and_a_chosen_one_stays(
@@ -129,7 +131,7 @@ def test_the_page_follows_the_newest_frame_and_a_chosen_one_stays(
     page.keyboard.press("l")
     expect(page.locator(".frameno")).to_have_text("Frame 3")
     expect(page).to_have_url(f"{url}/jobs/a")
-    assert same(page)
+    assert same_document(page)
 
 
 def test_a_failed_attempt_appears_explained_and_an_open_log_stays_open(
@@ -174,7 +176,7 @@ def test_jobs_appear_and_move_without_a_reload(page: Page, url: str, farm: FakeF
     expect(page.locator("#job-a img")).to_have_count(1)
     farm.add("second", "b")
     expect(page.locator("li.job").first).to_have_attribute("id", "job-b")
-    assert same(page)
+    assert same_document(page)
 
 
 def test_a_page_outlives_its_server(page: Page, farm: FakeFarm) -> None:
@@ -189,7 +191,7 @@ def test_a_page_outlives_its_server(page: Page, farm: FakeFarm) -> None:
     with serving(farm, int(url.rpartition(":")[2])):
         expect(page.locator("#jobtop")).to_contain_text("1 of 4 frames", timeout=20_000)
         expect(page.locator("#notice")).to_be_hidden()
-        assert same(page)
+        assert same_document(page)
         page.goto("about:blank")
 
 
@@ -226,6 +228,60 @@ def test_ten_thousand_frames_are_neither_fetched_nor_drawn_at_once(
     box = page.locator("#heat canvas").bounding_box()
     assert box is not None
     assert box["height"] < 240
+
+
+def test_a_proof_appears_on_the_job_and_on_its_own_page_as_frames_are_verified(
+    page: Page, url: str, farm: FakeFarm
+) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-2", grid="2x2")
+    for frame in (1, 2):
+        farm.finish("a", frame, PICTURE)
+    farm.end("a", JobState.DONE)
+    page.goto(f"{url}/jobs/a")
+    mark(page)
+    expect(page.locator("#proof")).to_be_hidden()
+
+    farm.add("proof of shot", "p", proves="a")
+    farm.plan("p", "1-2")
+    same = Row(kind="pass", name="ViewLayer.Depth", same=True, pixels=4, differing=0, largest=0.0)
+    farm.prove("p", Proof(frame=1, render_class=CLASS, rows=(same,), seconds=1.0))
+    expect(page.locator("#jobtop .badge")).to_have_text("Proved: 1 frame is the same, bit for bit")
+    differs = same.model_copy(update={"same": False, "differing": 2, "largest": 0.5})
+    farm.prove("p", Proof(frame=2, render_class=CLASS, rows=(differs,), seconds=1.0))
+    expect(page.locator("#jobtop .badge")).to_have_text("1 of 2 frames differs")
+    expect(page.locator("#hero .badge")).to_have_text("Differs from the whole frame")
+    expect(page.locator("#proof-2 .wrong")).to_be_visible()
+    page.locator("#proof-1 summary").click()  # it was alone, and open
+    expect(page.locator("#proof-1 table")).to_be_hidden()
+    assert same_document(page)
+
+    page.goto(f"{url}/jobs/p")
+    expect(page.locator("#hero")).to_contain_text("2 of 2 frames compared so far, 1 of them differs.")
+    farm.end("p", JobState.DONE)
+    expect(page.locator("#hero")).to_contain_text("1 of 2 frames differs.")
+    expect(page.locator("#film")).to_be_hidden()
+
+
+def test_a_movie_plays_and_seeks_where_it_lies_and_live_news_do_not_disturb_it(
+    page: Page, url: str, farm: FakeFarm
+) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-24")
+    parts: list[int] = []
+    page.on("response", lambda answer: parts.append(answer.status) if "/outputs/" in answer.url else None)
+    page.goto(f"{url}/jobs/a")
+    movie = farm.film("a", "shot.mp4", MOVIE.read_bytes())
+    video = page.locator(f"#video-{movie.id}")
+    expect(video).to_have_js_property("duration", 2)
+    expect(video).to_have_js_property("videoWidth", 64)
+    video.evaluate("video => { video.currentTime = 1.5 }")
+    expect(video).to_have_js_property("currentTime", 1.5)
+    expect(video).to_have_js_property("seeking", False)
+    assert 206 in parts
+    farm.end("a", JobState.DONE)
+    expect(page.locator("#jobtop")).to_contain_text("Done")
+    expect(video).to_have_js_property("currentTime", 1.5)
 
 
 def test_the_farm_page_follows_its_workers(page: Page, url: str, farm: FakeFarm) -> None:

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 
 from farm.domain.job import RenderSettings
+from farm.domain.plan import SampleRange
 from farm.domain.scene import Weight
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.views import AttemptView
-from farm.domain.work import Progress, Role
+from farm.domain.work import Progress, Proof, Role, Row
 from tests.unit.web import pictures
-from tests.unit.web.fake_farm import FakeFarm, finding, report
+from tests.unit.web.fake_farm import CLASS, FakeFarm, finding, report
+
+#: 24 pictures of 64 × 36 pixels, two seconds long; its index lies at the end, as Blender writes it.
+MOVIE = Path(__file__).with_name("movie.mp4")
+PIXELS = 1920 * 1080
 
 
 def studio(farm: FakeFarm | None = None, long: int = 240) -> FakeFarm:
-    """Jobs ``long``, ``tiled``, ``done``, ``partly``, ``broken``, ``fresh``, ``reading`` and ``dropped``."""
+    """Jobs ``long``, ``tiled``, ``ranged``, ``region``, ``done``, ``proved``, ``proof``, ``partly``,
+    ``broken``, ``fresh``, ``reading`` and ``dropped``.
+    """
     farm = farm or FakeFarm()
     _done(farm)
     _dropped(farm)
     _broken(farm)
     _partly(farm)
+    _proved(farm)
     _long(farm, long)
     _tiled(farm)
+    _region(farm)
+    _ranged(farm)
     farm.add("turntable_chair_v012", "reading", age=20)
     farm.set("reading", state=JobState.INSPECTING, started=time.time() - 5)
     farm.add("env_forest_matte_v003", "fresh", owner="Björk", age=8)
@@ -44,6 +55,8 @@ def _done(farm: FakeFarm) -> None:
     farm.plan("done", "1-48", reason="48 frames on 3 workers: whole frames")
     for frame in range(1, 49):
         farm.finish("done", frame, _picture("garden", frame), _seconds(frame) / 3)
+    farm.film("done", "logo_sting_v021.mp4", MOVIE.read_bytes())
+    farm.film("done", "logo_sting_v021.mkv", b"no browser plays it" * 90_000, "video/x-matroska")
     farm.end("done", JobState.DONE, after=312)
 
 
@@ -202,6 +215,64 @@ def _tiled(farm: FakeFarm) -> None:
         farm.tile("tiled", 12, index, TaskState.RUNNING, worker_id=f"node-{host}-cpu-0")
         farm.progress("tiled", 12, sample, 512, tile=index)
     farm.set("tiled", seconds_left=96.0)
+
+
+def _proved(farm: FakeFarm) -> None:
+    """Three frames that were cut, and the job that proves them: one differs."""
+    farm.add("product_still_v008", "proved", owner="Amélie", age=50 * 60)
+    farm.plan("proved", "1-3", grid="2x2", reason="3 frames on 12 workers: each cut in 4 tiles (2x2)")
+    for frame in (1, 2, 3):
+        farm.finish("proved", frame, pictures.render("garden", frame, 960, 540), 21)
+    farm.end("proved", JobState.DONE, after=80)
+    farm.add("proof of product_still_v008", "proof", owner="Amélie", age=40 * 60, proves="proved")
+    farm.plan("proof", "1-3", reason="3 frames, rendered whole by plain Blender and compared")
+    names = ("Combined", "Depth", "Normal", "Mist", "CryptoObject00", "Diffuse Direct")
+    same = [
+        Row(kind="pass", name=f"ViewLayer.{name}", same=True, pixels=PIXELS, differing=0, largest=0.0)
+        for name in names
+    ]
+    output = Row(
+        kind="output", name="product_still_0001.png", same=True, pixels=PIXELS, differing=0, largest=0.0
+    )
+    for frame in (1, 2, 3):
+        rows = [*same, output.model_copy(update={"name": f"product_still_{frame:04d}.png"})]
+        if frame == 2:
+            wrong = {"same": False, "differing": 1204, "largest": 0.00048828125}
+            rows[0] = rows[0].model_copy(update=wrong)
+            note = {"same": False, "differing": None, "largest": None, "note": "only a digest is left"}
+            rows[3] = rows[3].model_copy(update=note)
+        farm.prove("proof", Proof(frame=frame, render_class=CLASS, rows=tuple(rows), seconds=3.2 + frame))
+    farm.end("proof", JobState.DONE, after=14)
+
+
+def _ranged(farm: FakeFarm) -> None:
+    """One frame whose samples are shared out among four workers."""
+    settings = RenderSettings(frames="7", samples=512, split="samples:4")
+    farm.add("interior_night_v019", "ranged", owner="Tomasz", age=3 * 60, settings=settings)
+    ranges = [SampleRange(first=first, count=128, total=512) for first in range(0, 512, 128)]
+    farm.plan(
+        "ranged",
+        "7",
+        ranges=ranges,
+        reason="1 frame on 4 workers: each frame cut in 4 ranges of 128 samples, as asked; "
+        "averaged within 1e-6 of rendering them at once",
+    )
+    farm.frame_state("ranged", 7, TaskState.RUNNING)
+    preview = farm.store("range-0.jpg", pictures.render("night", 3, 960, 540))
+    farm.tile("ranged", 7, 0, TaskState.DONE, preview=preview.id)
+    for index, sample in ((1, 87), (2, 12)):
+        farm.tile("ranged", 7, index, TaskState.RUNNING, worker_id=f"node-{index}-cpu-0")
+        farm.progress("ranged", 7, sample, 128, tile=index)
+
+
+def _region(farm: FakeFarm) -> None:
+    """A frame of which only a region is rendered, in tiles inside of it."""
+    farm.add("hero_face_fix_v002", "region", owner="Björk", age=3 * 60)
+    farm.plan("region", "12", grid="2x2", region=(480, 135, 960, 540), reason="1 frame on 3 workers: 2 × 2")
+    farm.frame_state("region", 12, TaskState.RUNNING)
+    tile_done(farm, "region", 12, 0)
+    farm.tile("region", 12, 1, TaskState.RUNNING, worker_id="node-1-cpu-0")
+    farm.progress("region", 12, 96, 128, tile=1)
 
 
 def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:

@@ -9,11 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from farm.domain.errors import Unavailable
+from farm.domain.job import RenderSettings
+from farm.domain.plan import SampleRange, Video
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.views import AttemptView
-from farm.domain.work import Progress, Role
-from tests.unit.web.fake_farm import FakeFarm, finding, report
+from farm.domain.work import Progress, Proof, Role, Row
+from tests.unit.web.fake_farm import CLASS, FakeFarm, finding, report
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -350,3 +352,231 @@ def test_a_frame_that_begins_anew_says_why_beside_its_tiles(client: TestClient, 
     assert why in text(client.get("/jobs/a/frames/2").text)
     farm.frame_state("a", 2, TaskState.RUNNING, error="")
     assert why not in text(client.get("/jobs/a/frames/2").text)
+
+
+# --- proofs, movies, sample ranges, regions ---
+
+
+def row(name: str, **found: object) -> Row:
+    told: dict[str, object] = {"kind": "pass", "same": True, "pixels": 5000, "differing": 0, "largest": 0.0}
+    return Row.model_validate(told | {"name": name} | found)
+
+
+def proof(frame: int, *rows: Row, tolerance: float = 0.0) -> Proof:
+    found = rows or (row("ViewLayer.Combined"),)
+    return Proof(frame=frame, render_class=CLASS, rows=found, seconds=3.2, tolerance=tolerance)
+
+
+def verified(farm: FakeFarm, *proofs: Proof, frames: str = "1-3") -> None:
+    """Job ``a``, done in tiles, and job ``p``, which proved these frames of it."""
+    rendering(farm, frames, grid="2x2")
+    farm.end("a", JobState.DONE)
+    farm.add("proof of shot", "p", proves="a")
+    farm.plan("p", frames)
+    for one in proofs:
+        farm.prove("p", one)
+    farm.end("p", JobState.DONE)
+
+
+def test_without_a_verification_nothing_is_said_of_one(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm, grid="2x2")
+    page = client.get("/jobs/a").text
+    assert 'class="badge' not in page
+    assert re.search(r'<section class="proof"[^>]* hidden>\s*</section>', page)
+
+
+def test_a_proved_job_says_so_with_the_table_behind_it(client: TestClient, farm: FakeFarm) -> None:
+    verified(farm, *(proof(frame) for frame in (1, 2, 3)))
+    page = client.get("/jobs/a").text
+    assert re.search(
+        r'<a class="badge same" href="#proof">.*?Proved: 3 frames are the same, bit for bit</a>', page
+    )
+    said = text(page)
+    assert "Frame 2 : 1 pass is the same, bit for bit" in said
+    assert "Rendered whole in 3.2 s by Blender 5.2.3, CPU avx2, for job p" in said
+    assert page.count('href="/jobs/p"') == 3
+    assert not re.search(r'<details id="proof-\d" open', page)
+    assert "1 of 3" not in said
+
+
+def test_frames_that_differ_come_first_and_open_and_the_plan_promises_nothing_more(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    wrong = row("ViewLayer.Mist", same=False, differing=1204, largest=0.00048828125)
+    verified(farm, proof(1), proof(2, row("ViewLayer.Depth"), wrong), proof(3))
+    page = client.get("/jobs/a").text
+    assert re.search(r'<a class="badge differs" href="#proof">.*?1 of 3 frames differs</a>', page)
+    assert re.findall(r'<details id="proof-(\d)"( open)?', page) == [("2", " open"), ("1", ""), ("3", "")]
+    table = text(page[page.index('class="wrong"') :])
+    assert "pass ViewLayer.Mist 1 204 of 5 000 0.000488" in table
+    assert "bit for bit" not in text(page[page.index('id="facts"') :])
+    assert "--keep-exr" not in page
+
+
+def test_a_difference_without_numbers_says_how_to_get_them(client: TestClient, farm: FakeFarm) -> None:
+    verified(farm, proof(1, row("ViewLayer.Mist", same=False, differing=None, largest=None, note="a digest")))
+    said = text(client.get("/jobs/a").text)
+    assert "pass ViewLayer.Mist differs a digest" in said
+    assert "Submit with --keep-exr to have the differences of passes in numbers." in said
+
+
+def test_a_tolerance_is_named_in_place_of_bit_for_bit(client: TestClient, farm: FakeFarm) -> None:
+    verified(farm, proof(1, tolerance=1e-5))
+    assert "Proved: 1 frame is the same, within 1e-05" in text(client.get("/jobs/a").text)
+
+
+def test_a_frame_has_a_badge_of_its_own_also_where_many_were_verified(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    wrong = proof(70, row("ViewLayer.Mist", same=False, differing=1, largest=1.0))
+    verified(farm, *(wrong if frame == 70 else proof(frame) for frame in range(1, 81)), frames="1-90")
+    page = client.get("/jobs/a/frames/60").text
+    assert re.search(r'<a class="badge same" href="#proof-60">.*?Proved</a>', page)
+    assert len(re.findall(r'<details id="proof-', page)) == 51
+    assert '<details id="proof-60"' in page
+    assert "And 29 more frames: farm verify prints them all." in text(page)
+    page = client.get("/jobs/a/frames/70").text
+    assert re.search(r'<a class="badge differs" href="#proof-70">.*?Differs from the whole frame</a>', page)
+    assert 'href="#proof-90"' not in client.get("/jobs/a/frames/90").text
+
+
+def test_a_proof_says_what_it_proves_and_shows_its_table_in_place_of_pictures(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    verified(farm, proof(1), proof(2), proof(3))
+    page = client.get("/jobs/p").text
+    said = text(page)
+    assert "Proof of job a Proved: 3 frames are the same, bit for bit." in said
+    assert '<a href="/jobs/a">job a</a>' in page
+    assert '<details id="proof-1"' in page
+    assert 'class="stage' not in page
+    assert "farm fetch" not in said
+    assert 'data-total="0"' in page
+    rows = client.get("/").text
+    assert text(rows).count("3 proved") == 2
+    assert 'dir="auto">proof of shot</a>' in rows
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (None, "Waiting for a worker of the kind that rendered the frames."),
+        (JobState.CANCELLED, "Cancelled before any frame was compared."),
+        (JobState.FAILED, "No worker is of that kind. Start one."),
+        (JobState.DONE, "Its frames have been verified again since"),
+    ],
+)
+def test_a_proof_without_a_result_says_why(
+    client: TestClient, farm: FakeFarm, state: JobState | None, said: str
+) -> None:
+    verified(farm)
+    farm.set("p", state=JobState.RENDERING, ended=None)
+    if state is not None:
+        told = ("No worker is of that kind.", "Start one.") if state is JobState.FAILED else ("", "")
+        farm.end("p", state, *told)
+    page = client.get("/jobs/p").text
+    assert said in text(page[page.index('id="hero"') : page.index('id="film"')])
+
+
+def test_a_movie_plays_in_the_page_where_browsers_can_and_is_there_to_be_saved(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    rendering(farm)
+    page = client.get("/jobs/a").text
+    assert re.search(r'<section class="movies"[^>]* hidden>', page)
+    mp4 = farm.film("a", "out/shot.mp4", b"0" * 2000)
+    mkv = farm.film("a", "shot.mkv", b"1", "video/x-matroska")
+    answer = client.get("/jobs/a")
+    assert re.findall(r'<video [^>]*controls preload="metadata" src="([^"]+)"', answer.text) == [
+        f"/api/outputs/{mp4.id}"
+    ]
+    for movie, shown in ((mp4, "shot.mp4 2.0 kB"), (mkv, "shot.mkv 1 B")):
+        assert f'href="/api/outputs/{movie.id}?download=true"' in answer.text
+        assert shown in text(answer.text)
+    assert "media-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_a_movie_that_is_due_is_told(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm, "1-2", videos=[Video.SCENE])
+    assert "Movie It is made once all frames are done." in text(client.get("/jobs/a").text)
+    for frame in (1, 2):
+        farm.finish("a", frame, b"p")
+    assert "All frames are done; the movie is being made." in text(client.get("/jobs/a").text)
+    farm.film("a", "shot.mp4", b"0")
+    farm.end("a", JobState.DONE)
+    assert "movie is being made" not in client.get("/jobs/a").text
+
+
+def test_sample_ranges_are_told_and_never_drawn_as_boxes(client: TestClient, farm: FakeFarm) -> None:
+    ranges = [SampleRange(first=first, count=128, total=512) for first in range(0, 512, 128)]
+    rendering(farm, "7", ranges=ranges, taken=1)
+    farm.frame_state("a", 7, TaskState.RUNNING)
+    page = client.get("/jobs/a").text
+    assert "0 of 4 sample ranges rendered" in text(page)
+    farm.tile("a", 7, 1, TaskState.RUNNING, worker_id="node-1")
+    farm.progress("a", 7, 34, 128, tile=1)
+    preview = farm.store("p.jpg", b"p").id
+    farm.tile("a", 7, 0, TaskState.DONE, preview=preview)
+    page = client.get("/jobs/a").text
+    ranges_told = text(page[page.index('class="ranges"') : page.index("</ol>", page.index('class="ranges"'))])
+    for words in (
+        "Samples 1–128 done",
+        "Samples 129–256 34 of 128 samples on node-1",
+        "Samples 385–512 waiting",
+    ):
+        assert words in ranges_told
+    assert 'class="tile ' not in page
+    assert page.count(f'href="/api/outputs/{preview}"') == 1
+    assert "1 of 4 sample ranges" in text(page[page.index('id="jobtop"') :])
+    assert "4 sample ranges 1 there already" in text(page)
+    farm.finish("a", 7, b"whole")
+    assert 'class="ranges"' not in client.get("/jobs/a").text
+
+
+def test_tiles_of_a_region_lie_inside_of_it_in_a_frame_of_full_size(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    rendering(farm, "12", grid="2x1", region=(480, 135, 960, 540))
+    page = client.get("/jobs/a").text
+    assert 'viewBox="0 0 1920 1080"' in page
+    assert '<rect class="region" x="480" y="135" width="960" height="540"/>' in page
+    assert "Resolution 1920×1080" in text(page)
+    assert "Region 960×540 from the scene" in text(page)
+
+
+def test_where_the_region_alone_makes_the_picture_the_page_shows_no_more(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    rendering(farm, "12", grid="2x1", region=(480, 135, 960, 540), scene=report(crops=True))
+    page = client.get("/jobs/a").text
+    assert 'viewBox="480 135 960 540"' in page
+    assert f'data-aspect="{960 / 540}"' in page
+
+
+def test_what_makes_frames_depend_on_each_other_and_what_breaks_ranges_is_found(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    cloth = finding("unbaked-cloth", "warning", "The cloth is not baked.", "Bake it.")
+    adaptive = finding("adaptive", "note", "Adaptive sampling looks around.")
+    grease = finding("grease", "note", "Grease Pencil is drawn on the whole picture.")
+    scene = report(in_order=(cloth,), breaks_ranges=(adaptive,), breaks_exactness=(grease,))
+    rendering(farm, scene=scene)
+    said = text(client.get("/jobs/a").text)
+    assert "The cloth is not baked. Bake it." in said
+    assert "Grease Pencil" in said
+    assert "Adaptive sampling" not in said
+    farm.add("more", "b", settings=RenderSettings(samples=512), adds_to="a")
+    farm.set("b", report=scene, settings=RenderSettings(samples=512, split="samples"))
+    said = text(client.get("/jobs/b").text)
+    assert "Adaptive sampling looks around." in said
+    assert "Grease Pencil" not in said
+
+
+def test_a_job_that_adds_samples_leads_to_the_one_that_kept_them(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm)
+    farm.add("shot", "b", settings=RenderSettings(samples=512, first=256), adds_to="a")
+    farm.plan("b", "1")
+    page = client.get("/jobs/b").text
+    assert 'Adds to the samples of <a href="/jobs/a">job a</a>.' in page
+    assert "the first 256 of 512" in text(page)
+    assert "adds to a" in text(client.get("/").text)

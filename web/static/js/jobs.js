@@ -5,7 +5,7 @@ import { tick } from "./words.js";
 
 const refresh = refresher({ gap: 1000, onDone: tick });
 // A row shows whole frames; samples and tiles do not change it.
-const SHOWN = new Set(["job.state", "job.planned", "frame.state", "output.committed", "worker.state"]);
+const SHOWN = new Set(["job.state", "job.planned", "frame.state", "frame.verified", "output.committed", "worker.state"]);
 
 tick();
 setInterval(tick, 30_000);

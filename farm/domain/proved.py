@@ -1,0 +1,51 @@
+"""What a proof found, in words: the same on the page and in the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from farm.domain.work import Proof, Row
+
+_NOUNS = {"pass": ("pass", "passes"), "output": ("output", "outputs"), "metadata": ("field", "fields")}
+
+
+def outcome(proof: Proof) -> str:
+    """“41 passes and 2 outputs are the same, bit for bit”, “1 of 4 passes differs”."""
+    wrong = [row for row in proof.rows if not row.same]
+    if not proof.rows:
+        return "nothing was compared"
+    if wrong:
+        of = [f"{_count(wrong, kind)} of {_counted(proof.rows, kind)}" for kind in _kinds(wrong)]
+        more = f" by more than {proof.tolerance:g}" if proof.tolerance else ""
+        return f"{_listed(of)} {'differs' if len(wrong) == 1 else 'differ'}{more}"
+    same = [_counted(proof.rows, kind) for kind in _kinds(proof.rows)]
+    return f"{_listed(same)} {'is' if len(proof.rows) == 1 else 'are'} the same, {closely(proof.tolerance)}"
+
+
+def closely(tolerance: float) -> str:
+    """“bit for bit”, “within 1e-05”."""
+    return f"within {tolerance:g}" if tolerance else "bit for bit"
+
+
+def renderer(proof: Proof) -> str:
+    """Who rendered the frame whole: “Blender 5.2.3, CPU avx2”."""
+    by = proof.render_class
+    return f"Blender {by.blender.partition(' ')[0]}, {by.device} {by.kernel}"
+
+
+def _kinds(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row.kind for row in rows))
+
+
+def _count(rows: Sequence[Row], kind: str) -> int:
+    return sum(row.kind == kind for row in rows)
+
+
+def _counted(rows: Sequence[Row], kind: str) -> str:
+    count = _count(rows, kind)
+    one, many = _NOUNS.get(kind, (kind, kind))
+    return f"{count} {one if count == 1 else many}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
