@@ -9,7 +9,7 @@ import bpy
 
 from workers import protocol
 from workers.child import Handler, Link, Refusal
-from workers.inside_blender import compat, devices, finish, frame, opening, report, tile
+from workers.inside_blender import compat, devices, encode, finish, frame, opening, report, tile
 from workers.inside_blender.causes import BAD_SCENE
 from workers.inside_blender.session import Session
 
@@ -19,6 +19,7 @@ _STEPS: dict[type[Any], Callable[[Session, Any], protocol.Done]] = {
     protocol.RenderFrame: frame.render_frame,
     protocol.RenderTile: tile.render_tile,
     protocol.FinishFrame: finish.finish_frame,
+    protocol.EncodeVideo: encode.encode_video,
 }
 
 

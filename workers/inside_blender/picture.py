@@ -36,15 +36,30 @@ def render(scene: Any, frame: int, doing: str) -> None:
 
 
 def still_format(changes: Changes, scene: Any) -> str | None:
-    """Fall back to PNG where the scene's format cannot hold a frame; returns the note about it."""
+    """Fall back to pictures where the scene's format cannot hold a frame; returns the note about it.
+
+    A movie of 8 bit is encoded from bytes, and PNG keeps them all. A deeper one is encoded from floats:
+    the frames are scene-linear OpenEXR, since 16 bit round some values otherwise than the writer of the
+    movie does. Shades of grey are made of colours once, of bytes here and of floats by that writer.
+    """
     asked = content.unwritable(scene)
     if not asked:
         return None
     settings = changes.lend_format(scene.render.image_settings)
-    compat.set_format(settings, "PNG")
-    settings.color_depth = "8"
-    settings.color_mode = "RGBA" if scene.render.film_transparent else "RGB"
-    return f"The scene's output is {asked}: its frames are written as PNG."
+    mode = "RGBA" if scene.render.film_transparent else "RGB"
+    deep = False
+    if scene.render.is_movie_format:
+        # What a codec has no choice for reads as "", but the writer goes by it: only RGBA is not in all.
+        mode = settings.color_mode or "RGBA"
+        deep = settings.color_depth not in ("", "8")
+    if deep:
+        compat.set_format(settings, "OPEN_EXR")
+        settings.color_depth, settings.exr_codec = "32", PIECE_CODEC
+        settings.color_mode = "RGBA" if mode == "RGBA" else "RGB"
+    else:
+        compat.set_format(settings, "PNG")
+        settings.color_depth, settings.color_mode = "8", mode
+    return f"The scene's output is {asked}: its frames are written as {'OpenEXR' if deep else 'PNG'}."
 
 
 def save_preview(scene: Any, path: str) -> None:

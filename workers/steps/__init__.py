@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from farm.domain.task import TaskKind
 from farm.domain.work import Result
 from workers.attempt import Attempt
+from workers.steps.encode import encode
 from workers.steps.finish import finish
 from workers.steps.frame import frame
 from workers.steps.inspection import inspect
@@ -21,6 +22,7 @@ STEPS: Mapping[TaskKind, Step] = {
     TaskKind.TILE: tile,
     TaskKind.FINISH: finish,
     TaskKind.VERIFY: verify,
+    TaskKind.ENCODE: encode,
 }
 
 __all__ = ["STEPS", "Step"]
