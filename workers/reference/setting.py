@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import bpy
@@ -37,12 +38,16 @@ def take_first(scene: Any, samples: int) -> None:
 
 
 def play(scene: Any, start: int, frame: int) -> None:
-    """Go through the frames as the timeline's play button does, ``frame`` included.
+    """Go through the timeline as its play button does, to ``frame`` and as far beyond as its blur looks.
 
     Only this advances simulations that are not baked: a background render of an animation leaves rigid
-    bodies, cloth and simulation nodes as they are on the file's own frame (measured with 5.2.3).
+    bodies, cloth and simulation nodes as they are on the file's own frame (measured with 5.2.3). A frame
+    played too much is only kept in the caches.
     """
-    for number in range(start, frame + 1):
+    render = scene.render
+    blur = math.ceil(render.motion_blur_shutter) if render.use_motion_blur else 0
+    bpy.context.view_layer.update()  # what is simulated has to be there before its first step
+    for number in range(min(start, frame), frame + blur + 2):
         scene.frame_set(number)
 
 

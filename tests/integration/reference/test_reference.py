@@ -202,6 +202,33 @@ async def test_frames_before_are_played_where_the_frame_depends_on_them(
     assert len(set(combined.values())) == 3
 
 
+FALLING = (
+    SIMULATION
+    + """
+bpy.context.view_layer.objects.active = scene.objects[1]
+bpy.ops.rigidbody.object_add()
+bpy.ops.mesh.primitive_grid_add(x_subdivisions=8, y_subdivisions=8, location=(0, 0, 3))
+bpy.ops.object.modifier_add(type="CLOTH")
+"""
+)
+
+
+async def test_a_job_that_plays_frames_makes_the_same_picture(
+    start: Start, build: Any, tmp_path: Path
+) -> None:
+    """A simulation zone, a rigid body and a cloth, all with motion blur."""
+    scene = build(**{**SMALL, "extra": FALLING})
+    asked = look(frame=6, play_from=1)
+    render, reference = await start("workers.inside_blender", scene), await start(scene=scene)
+    kept = tmp_path / "kept.exr"
+    await render.ask(RenderFrame(asked, str(tmp_path / "job"), str(tmp_path / "preview.jpg"), str(kept)))
+    await rendered(reference, tmp_path, asked)
+
+    ours, theirs = passes(kept), passes(tmp_path / "passes.exr")
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name].tobytes() != theirs[name].tobytes()] == []
+
+
 async def test_what_no_second_render_can_repeat_is_told_with_the_files_that_hold_it(
     start: Start, build: Any, tmp_path: Path
 ) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from PIL import Image
 
 from farm.domain.plan import Plan
-from farm.domain.scene import Blob, SceneManifest
+from farm.domain.scene import Blob, SceneManifest, SceneReport
 from farm.domain.work import Claim, Proof, Role, StoredFile
 from farm.storage import MemoryStorage
 from tests.integration.workers.conftest import Bench
@@ -227,3 +229,78 @@ async def test_a_proof_names_exactly_what_is_not_the_same(real: Bench, made: Mad
     ]
     largest = {row.name: row.largest for row in proof.rows if row.differing}
     assert largest == {"ViewLayer.Depth": 0.5, FRAME: pytest.approx(8 / 255)}
+
+
+@pytest.mark.parametrize("keep_exr", [False, True])
+async def test_a_frame_cut_in_tiles_and_finished_is_proved(real: Bench, made: Made, keep_exr: bool) -> None:
+    """With its passes kept, and with no more left of them than digests."""
+    scene = real.scene(made.blend)
+    report = SceneReport.model_validate((await real.result("job/inspect", scene, plan=None))["report"])
+    plan = PLAN.model_copy(update={"grid": "2x2", "overlap": 2})
+    more: dict[str, Any] = {"plan": plan, "report": report, "keep_exr": keep_exr}
+    pieces = await real.pieces(scene, frame=2, **more)
+    finish = await real.result("job/2/finish", scene, pieces=pieces, **more)
+    files = [StoredFile.model_validate(file) for file in finish["files"]]
+    claim = Claim(
+        job_id="job",
+        plan=plan,
+        render_class=finish["render_class"],
+        outputs=tuple(file for file in files if file.role is Role.OUTPUT),
+        exr=next((file for file in files if file.role is Role.EXR), None),
+        digests=finish["digests"],
+    )
+    assert (claim.exr is not None) == keep_exr
+    assert {name.removeprefix("ViewLayer.") for name in claim.digests} >= {
+        "Combined",
+        "Depth",
+        "CryptoObject00",
+    }
+
+    proof = await proof_of(real, scene, claim, report=report)
+
+    assert [row for row in proof.rows if not row.same] == []
+    rows = {(row.kind, row.name) for row in proof.rows}
+    assert {("pass", "ViewLayer.Combined"), ("pass", "ViewLayer.Depth"), ("output", FRAME)} <= rows
+    assert (("metadata", "metadata") in rows) == keep_exr
+
+
+async def test_metadata_of_a_picture_alone_is_a_difference_of_its_own(real: Bench, made: Made) -> None:
+    data = made.files[FRAME]
+    start = data.index(b"tEXtCamera\0Camera")
+    text = b"tEXtCamera\0Zoomed"
+    crc = struct.pack(">I", zlib.crc32(text))
+    files = {name: one for name, one in made.files.items() if not name.startswith("exr/")}
+    files[FRAME] = data[:start] + text + crc + data[start + len(text) + 4 :]
+    proof = await proof_of(real, real.scene(made.blend), made.claims(real.storage, files))
+    assert [(row.kind, row.name, row.same, row.note) for row in proof.rows if row.name == FRAME] == [
+        ("output", FRAME, True, ""),
+        ("metadata", FRAME, False, "Camera: “Zoomed”, reference “Camera”"),
+    ]
+    assert {row.kind for row in proof.rows} == {"output", "metadata"}  # nothing was kept of the passes
+
+
+@pytest.fixture(scope="module")
+def stamped(made: Made, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same scene, which burns its stamp into the picture."""
+    script = (
+        "import sys, bpy; bpy.ops.wm.open_mainfile(filepath=sys.argv[1]); r = bpy.context.scene.render;"
+        "r.use_stamp = True; bpy.ops.wm.save_as_mainfile(filepath=sys.argv[2])"
+    )
+    folder = tmp_path_factory.mktemp("stamped")
+    (folder / "monkey.blend").write_bytes(made.blend)
+    paths = [str(folder / "monkey.blend"), str(folder / "stamped.blend")]
+    subprocess.run([sys.executable, "-P", "-c", script, *paths], check=True, capture_output=True)
+    return (folder / "stamped.blend").read_bytes()
+
+
+async def test_a_date_burnt_into_the_picture_is_told_and_not_held_against_it(
+    real: Bench, made: Made, stamped: bytes
+) -> None:
+    """The claim is of the frame without a stamp: it differs from the stamped one for sure."""
+    proof = await proof_of(real, real.scene(stamped), made.claims(real.storage, made.files))
+    rows = {row.name: row for row in proof.rows if row.kind != "metadata"}
+    words = "burnt into the picture: the date, the render time, the path of the scene: not compared"
+    for name in (FRAME, "Composite.Combined"):
+        assert (rows[name].same, rows[name].differing, rows[name].note) == (True, None, words)
+    for name in ("ViewLayer.Combined", "ViewLayer.Depth", "depth/z_Depth0002.exr"):
+        assert (rows[name].same, rows[name].differing, rows[name].note) == (True, 0, "")
