@@ -39,8 +39,8 @@ def still_format(changes: Changes, scene: Any) -> str | None:
     """Fall back to pictures where the scene's format cannot hold a frame; returns the note about it.
 
     A movie of 8 bit is encoded from bytes, and PNG keeps them all. A deeper one is encoded from floats:
-    the frames are scene-linear OpenEXR, since 16 bit round some values otherwise than the writer of the
-    movie does. Shades of grey are made of colours once, of bytes here and of floats by that writer.
+    the frames are scene-linear OpenEXR (of PNG with 16 bit, one in 190 values of a 10-bit movie measured
+    off by one). Shades of grey are made of colours once, of bytes here and of floats by that writer.
     """
     asked = content.unwritable(scene)
     if not asked:
@@ -63,13 +63,14 @@ def still_format(changes: Changes, scene: Any) -> str | None:
 
 
 def save_preview(scene: Any, path: str) -> None:
-    """Save the last render as a JPEG through the scene's view transform."""
+    """Save the last render as a JPEG through the scene's view transform, or the output's own.
+
+    Changing `color_management` would lose the output's own: going back copies the scene's.
+    """
     with Changes() as changes:
         settings = changes.lend_format(scene.render.image_settings)
         compat.set_format(settings, "JPEG")
         settings.color_mode, settings.quality = "RGB", PREVIEW_QUALITY
-        if hasattr(settings, "color_management"):
-            settings.color_management = "FOLLOW_SCENE"
         _save(scene, path)
 
 
