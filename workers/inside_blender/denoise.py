@@ -18,11 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import bpy
 import numpy as np
 
 from workers.child import Refusal
-from workers.inside_blender import content, exr, oidn, reading
+from workers.inside_blender import content, counts, exr, oidn, reading, sampling
 from workers.inside_blender.causes import BAD_RESULT
 
 #: Denoised passes by (layer, view) and name; the view is empty where there is but one.
@@ -31,14 +30,12 @@ Denoised = dict[tuple[str, str], dict[str, np.ndarray]]
 COMBINED, CATCHER = "Combined", "Shadow Catcher"
 #: Where a denoised pass leaves what it was made of.
 NOISY = {COMBINED: "Noisy Image", CATCHER: "Noisy Shadow Catcher"}
-#: The pass that tells how often adaptive sampling looked at each pixel.
-COUNTS = "Debug Sample Count"
 
 #: Passes that the denoiser is given, and their channels.
 CHANNELS = {
     COMBINED: "RGBA",
     CATCHER: "RGB",
-    COUNTS: "X",
+    counts.PASS: "X",
     "Denoising Albedo": "RGB",
     "Denoising Normal": "XYZ",
 }
@@ -67,7 +64,7 @@ class Scale:
         """The scale at which Cycles renders ``layer``."""
         cycles = scene.cycles
         return cls(
-            np.float32(_samples(scene, layer)),
+            np.float32(sampling.rendered_samples(scene, layer)),
             np.float32(cycles.film_exposure),
             bool(cycles.use_adaptive_sampling),
         )
@@ -82,23 +79,10 @@ class Scale:
         return _ONE / self.exposure if self.adaptive else self.samples / self.exposure
 
 
-def _stored(sums: np.ndarray, counts: Any, exposure: np.float32) -> np.ndarray:
-    """What Cycles stores of the sums in its buffer; ``counts`` are the samples of each pixel."""
-    stored: np.ndarray = sums * (_ONE / counts * exposure)
+def _stored(sums: np.ndarray, samples: Any, exposure: np.float32) -> np.ndarray:
+    """What Cycles stores of the sums in its buffer; ``samples`` are those of each pixel."""
+    stored: np.ndarray = sums * (_ONE / samples * exposure)
     return stored
-
-
-def _samples(scene: Any, layer: Any) -> int:
-    """Samples of ``layer``: its own where the scene lets layers decide, as Cycles' sync reads them."""
-    cycles = scene.cycles
-    samples = int(cycles.samples)
-    if layer.samples > 0 and cycles.use_layer_samples == "USE":
-        samples = int(layer.samples)
-    elif layer.samples > 0 and cycles.use_layer_samples == "BOUNDED":
-        samples = min(int(layer.samples), samples)
-    if getattr(cycles, "use_sample_subset", False):
-        samples = max(min(int(cycles.sample_subset_length), samples - int(cycles.sample_offset)), 1)
-    return samples
 
 
 def layers(scene: Any) -> list[Any]:
@@ -141,7 +125,7 @@ def hidden_catchers(scene: Any) -> Iterator[str]:
     It does so for every layer that shows one and has no Shadow Catcher pass (its “approximate” mode).
     """
     if any(not layer.cycles.use_pass_shadow_catcher for layer in layers(scene)):
-        yield from (thing.name for thing in bpy.data.objects if thing.is_shadow_catcher)
+        yield from content.shadow_catchers(scene)
 
 
 def needs(scene: Any, layer: Any) -> set[str]:
@@ -150,7 +134,7 @@ def needs(scene: Any, layer: Any) -> set[str]:
     if layer.cycles.use_pass_shadow_catcher:
         found.add(CATCHER)
     if scene.cycles.use_adaptive_sampling:
-        found.add(COUNTS)
+        found.add(counts.PASS)
     return found
 
 
@@ -161,9 +145,9 @@ def denoised(scene: Any, layer: Any, passes: Mapping[str, np.ndarray]) -> dict[s
     the results. Raises `oidn.Unusable`.
     """
     scale, prefilter = Scale.of(scene, layer), scene.cycles.denoising_prefilter
-    counts: Any = scale.samples
-    if scale.adaptive:  # stored as the share of all samples
-        counts = np.maximum(np.rint(passes[COUNTS] * scale.samples), _ONE)
+    samples: Any = scale.samples
+    if scale.adaptive:
+        samples = counts.counted(passes[counts.PASS], float(scale.samples))
     with oidn.Denoiser(scene.cycles.denoising_quality) as denoiser:
         guides = {kind: passes[name] for kind, name in _guides(scene).items()}
         if prefilter == "ACCURATE":
@@ -172,14 +156,14 @@ def denoised(scene: Any, layer: Any, passes: Mapping[str, np.ndarray]) -> dict[s
         result = passes[COMBINED].copy()
         colour = denoiser.denoise(result[..., :3] * scale.before(), guides, clean_guides=clean)
         if scale.adaptive:
-            colour *= counts
-        result[..., :3] = _stored(colour, counts, scale.exposure)
+            colour *= samples
+        result[..., :3] = _stored(colour, samples, scale.exposure)
         found = {COMBINED: result}
         if CATCHER in passes:
             if "albedo" in guides:
                 guides["albedo"] = np.full_like(guides["albedo"], _GREY)
             catcher = denoiser.denoise(passes[CATCHER], guides, clean_guides=clean)
-            found[CATCHER] = _stored(catcher * counts, counts, _ONE)
+            found[CATCHER] = _stored(catcher * samples, samples, _ONE)
     return found
 
 

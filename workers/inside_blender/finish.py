@@ -8,9 +8,10 @@ is exact (see `denoise`).
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from workers.child import Refusal
-from workers.inside_blender import content, denoise, exr, look, views
+from workers.inside_blender import content, denoise, exr, look, sampling, views
 from workers.inside_blender.causes import BAD_RESULT
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.frame import save_frame
@@ -33,6 +34,7 @@ def finish_frame(session: Session, request: FinishFrame) -> Done:
         register()
         Replay.merged, Replay.header = merged, header
         Replay.error, Replay.replayed = None, []
+        Replay.totals = _adaptive_totals(scene)
         changes.set(scene.render, "engine", Replay.bl_idname)
         try:
             done = save_frame(session, changes, scene, request, device_name)
@@ -47,6 +49,12 @@ def finish_frame(session: Session, request: FinishFrame) -> Done:
         if scene.cycles.use_denoising and scene.cycles.denoiser == "OPTIX":
             done.notes.append("The frame was denoised with Open Image Denoise: OptiX has no compositor twin.")
         return done
+
+
+def _adaptive_totals(scene: Any) -> dict[str, int]:
+    if not scene.cycles.use_adaptive_sampling:
+        return {}
+    return {layer.name: sampling.rendered_samples(scene, layer) for layer in content.rendering_layers(scene)}
 
 
 def _told() -> Refusal | None:

@@ -37,7 +37,7 @@ def save_frame(
     started = time.monotonic()
     session.send(Count("saving"))
     picture.save_preview(scene, request.preview)
-    if isinstance(request, RenderFrame) and request.exr:
+    if request.exr:
         picture.save_passes(scene, request.exr)
     seconds: dict[str, float] = dict(watch.seconds)
     seconds["save"] += time.monotonic() - started

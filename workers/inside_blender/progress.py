@@ -52,6 +52,9 @@ class Watch:
         self._views = max(1, views)
         self._last_phase = "compositing" if composites else "saving"
         self._clock = clock
+        #: The sample at which each render ended, of each view of each layer; 0 where inner tiles hide it.
+        self.ended: list[int] = []
+        self._last_sample = 0
         self._finished = 0
         self._phase = "syncing" if layers else "rendering"  # strips and nodes alone have nothing to sync
         self._since = 0.0
@@ -111,6 +114,8 @@ class Watch:
             self._sample(int(found[1]), int(found[2]), _TILES.search(text))
         elif text.endswith("Finished"):
             self._finished += 1
+            self.ended.append(self._last_sample)
+            self._last_sample = 0
             done = self._finished >= len(self._layers) * self._views
             self._enter(self._last_phase if done else "syncing")
             self._tell(Count(self._phase, layer=self._layer()))
@@ -136,6 +141,8 @@ class Watch:
         first = self._phase != "rendering"
         if first:
             self._enter("rendering")
+        if sample and not tiles:  # a render that is over says 0 once more
+            self._last_sample = sample
         if tiles:  # of the layer: whole tiles done, and the samples of the one at work
             sample = (int(tiles[1]) * samples + sample) // int(tiles[2])
         count = Count("rendering", min(sample, samples), samples, self._layer())

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import bpy
 import numpy as np
 
-from workers.inside_blender import compat, denoise, exr
+from workers.inside_blender import compat, counts, denoise, exr
 
 #: Text attributes of an EXR that Cycles gave, and that files saved from the frame should carry too.
 _STAMPS = ("cycles.", "cryptomatte/")
@@ -29,6 +29,7 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
     merged: ClassVar[str] = ""
     header: ClassVar[exr.Header] = exr.Header()
     denoised: ClassVar[denoise.Denoised] = {}
+    totals: ClassVar[dict[str, int]] = {}  # samples of each layer that is sampled adaptively
     #: What went wrong inside a callback: Blender prints exceptions there and goes on.
     error: ClassVar[Exception | None] = None
     replayed: ClassVar[list[str]] = []
@@ -66,6 +67,7 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
                     denoised = self.denoised.get((name, view.name), {})
                     self._check_passes(layer, {denoise.NOISY[there] for there in denoised})
                     self._denoise(layer, denoised)
+                    self._count(layer)
             self.end_result(result)
         for field, text in header.texts.items():  # the metadata of a layer's own result is not taken over
             if field.startswith(_STAMPS):
@@ -90,6 +92,15 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
             passes[name].rect.foreach_get(noisy)
             passes[denoise.NOISY[name]].rect.foreach_set(noisy)
             passes[name].rect.foreach_set(pixels.ravel())
+
+    def _count(self, layer: Any) -> None:
+        """Put adaptive sampling's counts as Cycles would have: shares of the sample at which it ended."""
+        total = self.totals.get(layer.name)
+        for there in layer.passes:
+            if total and there.name == counts.PASS:
+                stored = np.empty(self.header.width * self.header.height, dtype=np.float32)
+                there.rect.foreach_get(stored)
+                there.rect.foreach_set(counts.as_cycles_ended(stored, total))
 
 
 def register() -> None:

@@ -38,6 +38,14 @@ def samples_of(scene: Any, layer: Any) -> int:
     return samples
 
 
+def rendered_samples(scene: Any, layer: Any) -> int:
+    """Samples that a render of ``layer`` takes: of a subset of them, where the scene asks for one."""
+    samples, cycles = samples_of(scene, layer), scene.cycles
+    if getattr(cycles, "use_sample_subset", False):
+        samples = max(min(int(cycles.sample_subset_length), samples - int(cycles.sample_offset)), 1)
+    return samples
+
+
 def most_samples(scene: Any) -> int:
     """Samples of the view layer that has the most."""
     return max((samples_of(scene, layer) for layer in content.rendering_layers(scene)), default=1)

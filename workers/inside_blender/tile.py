@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.child import Refusal
-from workers.inside_blender import content, devices, exr, look, picture, sampling
+from workers.inside_blender import content, counts, devices, exr, look, picture, sampling
 from workers.inside_blender.causes import BAD_RESULT, BAD_SCENE
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.session import Session
@@ -37,6 +37,7 @@ def render_tile(session: Session, request: RenderTile) -> Done:
         if len(written) != 1:
             raise Refusal(BAD_RESULT, f"Blender wrote {len(written)} files for {doing} instead of one.")
         _check_size(written[0], request, doing)
+        _restate_counts(scene, written[0], watch.ended)
         started = time.monotonic()
         session.send(Count("saving"))
         picture.save_preview(scene, request.preview)
@@ -75,8 +76,19 @@ def _only_the_piece(changes: Changes, scene: Any, request: RenderTile) -> None:
         for layer in content.rendering_layers(scene):
             if layer.cycles.use_denoising:
                 changes.set(layer.cycles, "denoising_store_passes", True)
-                if scene.cycles.use_adaptive_sampling:  # the denoiser's rounding hangs on each pixel's count
+                if scene.cycles.use_adaptive_sampling:
                     changes.set(layer.cycles, "pass_debug_sample_count", True)
+
+
+def _restate_counts(scene: Any, piece: Path, ended: list[int]) -> None:
+    """Make the counts of adaptive sampling, where they are stored, those of the frame (see `counts`)."""
+    layers = content.rendering_layers(scene)
+    if scene.cycles.use_adaptive_sampling and any(layer.cycles.pass_debug_sample_count for layer in layers):
+        render = scene.render
+        views = [view.name for view in render.views if view.use] if render.use_multiview else [""]
+        renders = [(layer.name, view) for layer in layers for view in views]
+        totals = {layer.name: sampling.rendered_samples(scene, layer) for layer in layers}
+        counts.restate(piece, dict(zip(renders, ended, strict=False)), totals)
 
 
 def _check_size(path: Path, request: RenderTile, doing: str) -> None:

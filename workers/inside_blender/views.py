@@ -28,7 +28,7 @@ def readable(path: str) -> Iterator[str]:
     Only a file whose parts have views is copied. Raises OSError.
     """
     with Path(path).open("rb") as source:
-        head = _Head.read(source)
+        head = Head.read(source)
         if not any(part.view for part in head.parts):
             yield path
             return
@@ -63,7 +63,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
     """What comes before the pixels of a multi-part file: version, headers, and where each chunk starts."""
 
     version: int
@@ -72,7 +72,7 @@ class _Head:
     end: int  # where the first chunk may start
 
     @classmethod
-    def read(cls, file: BinaryIO) -> _Head:
+    def read(cls, file: BinaryIO) -> Head:
         """The head of ``file``; one of a single part, which has no views, is not read further."""
         _, version = struct.unpack("<ii", file.read(8))
         if not version & _MULTI_PART:
