@@ -19,6 +19,7 @@ from farm.cli.progress import Display
 from farm.cli.send import send
 from farm.cli.speaker import Speaker, clean, problem
 from farm.cli.words import duration, number
+from farm.client.again import kept
 from farm.domain.errors import Conflict, TesseraError
 from farm.domain.job import RenderSettings
 from farm.domain.states import JOB_ENDED, JobState
@@ -108,6 +109,8 @@ def render(
         speaker.fail(failure)
         raise typer.Exit(code or failure.exit_code)
     speaker.say(f"{number(len(outcome.delivered), 'frame')} in {duration(wall)}, in {folder}")
+    if there := kept(outcome.job):
+        speaker.say(f"{there} samples are kept. Add more with: farm rerender {outcome.job.id} --samples N")
 
 
 def _stopped(follower: Follower, job: JobView, error: InTheWay) -> TesseraError | None:

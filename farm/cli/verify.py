@@ -16,6 +16,7 @@ from farm.cli.speaker import Speaker, problem
 from farm.cli.words import number
 from farm.client.client import FarmClient
 from farm.domain.errors import BadInput, Conflict, TesseraError
+from farm.domain.proved import uncompared
 from farm.domain.views import JobView, ProofView
 
 Some = Annotated[
@@ -65,6 +66,8 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
     for one in proofs:
         speaker.draw(table(one.proof))
         speaker.say(sentence(one.proof))
+    if any(row.kind == "pass" for one in proofs for row in uncompared(one.proof)):
+        speaker.note("Submit with --keep-exr to have every pass compared.")
     if failure is not None:
         speaker.fail(failure)
         raise typer.Exit(130 if isinstance(failure, _Interrupted) else failure.exit_code)

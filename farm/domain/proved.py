@@ -10,16 +10,28 @@ _NOUNS = {"pass": ("pass", "passes"), "output": ("output", "outputs"), "metadata
 
 
 def outcome(proof: Proof) -> str:
-    """“41 passes and 2 outputs are the same, bit for bit”, “1 of 4 passes differs”."""
-    wrong = [row for row in proof.rows if not row.same]
-    if not proof.rows:
+    """“41 passes and 2 outputs are the same, bit for bit”, “1 of 4 passes differs”.
+
+    What could not be compared is told as that, and never counted as the same.
+    """
+    compared = [row for row in proof.rows if _was_compared(row)]
+    left = uncompared(proof)
+    more = f"; {_listed(_counts(left))} {'was' if len(left) == 1 else 'were'} not compared" if left else ""
+    wrong = [row for row in compared if not row.same]
+    if not compared:
         return "nothing was compared"
     if wrong:
-        of = [f"{_count(wrong, kind)} of {_counted(proof.rows, kind)}" for kind in _kinds(wrong)]
-        more = f" by more than {proof.tolerance:g}" if proof.tolerance else ""
-        return f"{_listed(of)} {'differs' if len(wrong) == 1 else 'differ'}{more}"
-    same = [_counted(proof.rows, kind) for kind in _kinds(proof.rows)]
-    return f"{_listed(same)} {'is' if len(proof.rows) == 1 else 'are'} the same, {closely(proof.tolerance)}"
+        of = [f"{_count(wrong, kind)} of {_counted(compared, kind)}" for kind in _kinds(wrong)]
+        by = f" by more than {proof.tolerance:g}" if proof.tolerance else ""
+        return f"{_listed(of)} {'differs' if len(wrong) == 1 else 'differ'}{by}{more}"
+    verb = "is" if len(compared) == 1 else "are"
+    return f"{_listed(_counts(compared))} {verb} the same, {closely(proof.tolerance)}{more}"
+
+
+def uncompared(proof: Proof) -> list[Row]:
+    """What nothing is known of, such as passes of which only a digest is left where a tolerance counts."""
+    known = {(row.kind, row.name) for row in proof.rows if _was_compared(row)}
+    return [row for row in proof.rows if not _was_compared(row) and (row.kind, row.name) not in known]
 
 
 def closely(tolerance: float) -> str:
@@ -33,12 +45,21 @@ def renderer(proof: Proof) -> str:
     return f"Blender {by.blender.partition(' ')[0]}, {by.device} {by.kernel}"
 
 
+def _was_compared(row: Row) -> bool:
+    """Whether the row knows: one that is the same has counted its pixels."""
+    return not row.same or row.differing is not None
+
+
 def _kinds(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row.kind for row in rows))
 
 
 def _count(rows: Sequence[Row], kind: str) -> int:
     return sum(row.kind == kind for row in rows)
+
+
+def _counts(rows: Sequence[Row]) -> list[str]:
+    return [_counted(rows, kind) for kind in _kinds(rows)]
 
 
 def _counted(rows: Sequence[Row], kind: str) -> str:

@@ -16,6 +16,7 @@ from farm.cli import connect
 from farm.client.testing import served
 from farm.domain.errors import Unavailable
 from farm.domain.events import EventKind
+from farm.domain.plan import SampleRange
 from farm.domain.states import JobState
 
 
@@ -100,6 +101,20 @@ def test_samples_in_ranges_or_in_part_and_a_movie_reach_the_job(cli, farm, blend
     settings = farm.jobs["job1"].settings
     assert (settings.split, settings.ranges, settings.samples) == ("samples:4", 4, 512)
     assert (settings.first, settings.video, settings.tiles) == (128, True, "auto")
+
+
+def test_a_first_look_says_how_to_add_to_it(cli, farm, blend):
+    def work(job_id: str) -> None:
+        farm.plan(job_id, "1", ranges=[SampleRange(first=0, count=128, total=512)])
+        farm.finish(job_id, 1, {})
+        farm.end(job_id)
+
+    farm.on_submit = work
+    said = cli("render", blend, "--samples", 512, "--first", 128)
+    assert said.out.splitlines()[-1] == (
+        "128 samples are kept. Add more with: farm rerender job1 --samples N"
+    )
+    assert "kept" not in cli("render", blend).out, "all samples at once keep none"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,20 @@ def test_a_tolerance_is_named_where_there_is_one(cli, farm, job, finds):
     assert "Frame 1: 1 of 2 passes differs by more than 1e-05." in said.out
 
 
+def test_what_was_not_compared_is_not_called_the_same(cli, farm, job, finds):
+    unknown = Row(kind="pass", name="ViewLayer.Combined", same=True, pixels=14400, note="not compared")
+    finds(*(proof(frame, *PASSES[1:], unknown, OUTPUT, tolerance=1e-6) for frame in (1, 2, 3)))
+    said = cli("verify", job)
+    assert said.code == 0
+    told = "Frame 1: 2 passes and 1 output are the same, within 1e-06; 1 pass was not compared. Rendered"
+    assert told in said.out
+    assert said.err == "Submit with --keep-exr to have every pass compared.\n"
+    finds(*(proof(frame, *PASSES, unknown) for frame in (1, 2, 3)))
+    said = cli("verify", job)
+    assert "Frame 1: 3 passes are the same, bit for bit. Rendered" in said.out, "its values were compared"
+    assert said.err == ""
+
+
 def test_json_is_one_object_with_every_row(cli, farm, job, finds):
     finds(proof(2, PASSES[0], WRONG))
     said = cli("verify", job, "--frames", "2", "--json")

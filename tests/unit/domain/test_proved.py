@@ -1,0 +1,43 @@
+"""A proof in words: what differs, what is the same, and what nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from farm.domain.proved import outcome, renderer, uncompared
+from farm.domain.work import Proof, RenderClass, Row
+
+CPU = RenderClass(blender="5.2.3 e13b728c6880", device="CPU", kernel="avx2")
+SAME = Row(kind="pass", name="L.Depth", same=True, pixels=4, differing=0, largest=0.0)
+OTHER = SAME.model_copy(update={"name": "L.Mist", "same": False, "differing": 2, "largest": 0.5})
+DIGEST = Row(kind="pass", name="L.Normal", same=False, pixels=4)
+UNKNOWN = Row(kind="pass", name="L.Combined", same=True, pixels=4)
+FILE = SAME.model_copy(update={"kind": "output", "name": "a.png"})
+DATA = SAME.model_copy(update={"kind": "metadata", "name": "metadata"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "said"),
+    [
+        ([SAME], 0.0, "1 pass is the same, bit for bit"),
+        ([SAME, SAME, FILE, DATA], 0.0, "2 passes, 1 output and 1 field are the same, bit for bit"),
+        ([SAME, OTHER, FILE], 0.0, "1 of 2 passes differs"),
+        ([OTHER, DIGEST, FILE], 1e-5, "2 of 2 passes differ by more than 1e-05"),
+        ([SAME, UNKNOWN], 1e-6, "1 pass is the same, within 1e-06; 1 pass was not compared"),
+        ([OTHER, UNKNOWN, UNKNOWN], 0.0, "1 of 1 pass differs; 2 passes were not compared"),
+        ([UNKNOWN], 0.0, "nothing was compared"),
+        ([], 0.0, "nothing was compared"),
+    ],
+)
+def test_the_outcome_counts_what_was_compared(rows: list[Row], tolerance: float, said: str) -> None:
+    assert outcome(Proof(frame=1, render_class=CPU, rows=tuple(rows), tolerance=tolerance)) == said
+
+
+def test_a_pass_that_another_row_compared_is_known() -> None:
+    again = UNKNOWN.model_copy(update={"differing": 0, "largest": 0.0})
+    assert uncompared(Proof(frame=1, render_class=CPU, rows=(UNKNOWN, again))) == []
+    assert uncompared(Proof(frame=1, render_class=CPU, rows=(UNKNOWN, SAME))) == [UNKNOWN]
+
+
+def test_the_renderer_is_named_without_its_build() -> None:
+    assert renderer(Proof(frame=1, render_class=CPU, rows=())) == "Blender 5.2.3, CPU avx2"
