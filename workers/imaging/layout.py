@@ -78,9 +78,12 @@ class Blocks:
         body.write(head)
         body.write(bytes(8 * (last - first)))
         table = []
+        # Data that would not shrink is kept as it is: no block is longer than its pixels, 4 bytes at most.
+        longest = 4 * (right - left + 1) * self.lines * len(channels(self.attributes))
         for index in range(first, last):
             table.append(body.tell())
-            y, data = self._block(file, index)
+            y = top + index * self.lines
+            data = self._block(file, index, y, longest)
             body.write(struct.pack("<ii", y, len(data)))
             body.write(data)
         body.seek(len(head))
@@ -88,18 +91,15 @@ class Blocks:
         body.seek(0)
         return body
 
-    def _block(self, file: BinaryIO, index: int) -> tuple[int, bytes]:
+    def _block(self, file: BinaryIO, index: int, top: int, longest: int) -> bytes:
         file.seek(self.offsets[index])
         leader = _exactly(file, 12 if self.multi else 8)
         number, y, size = struct.unpack("<iii", leader if self.multi else b"\0\0\0\0" + leader)
-        left, top, right, _ = self.window
-        # Data that would not shrink is kept as it is: no block is longer than its pixels, 4 bytes at most.
-        longest = 4 * (right - left + 1) * self.lines * channel_count(self.attributes)
-        if number != (self.number if self.multi else 0) or y != top + index * self.lines:
+        if number != (self.number if self.multi else 0) or y != top:
             raise Unreadable("a block of pixels is not where it should be")
         if not 0 < size <= longest:
             raise Unreadable("a block of pixels is damaged")
-        return y, _exactly(file, size)
+        return _exactly(file, size)
 
 
 def read_layout(file: BinaryIO) -> list[Blocks]:
@@ -157,11 +157,6 @@ def _blocks(file: BinaryIO, size: int, number: int, multi: bool, attributes: Att
         where = f" in “{name}”" if name else ""
         raise Unreadable(f"pixels are damaged or cut short{where}")
     return Blocks(number, multi, attributes, offsets, lines)
-
-
-def channel_count(attributes: Attributes) -> int:
-    """How many channels a part has."""
-    return len(channels(attributes))
 
 
 def channels(attributes: Attributes) -> list[tuple[str, int, bool, int, int]]:

@@ -18,7 +18,8 @@ from workers.imaging.pieces import Piece
 Pixels = dict[int, dict[str, Array]]  # by part and channel
 Named = tuple[int, list[str]]  # a pass: its part, and its channels in the order of their names
 
-_STRIP_BYTES = 32 * 1024 * 1024  # of each piece's pixels, in one channel of all parts read at once
+_STRIP_BYTES = 128 * 1024 * 1024  # of pixels of all pieces that are in memory at once
+_LINES = 16  # of a block, as Blender writes them: strips of whole blocks are decoded once
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -61,7 +62,8 @@ class SampleMerge:
         needed = sorted({*group, *(n for part in group for n in self._divisors(parts[part]))})
         height, width = parts[0].height, parts[0].width
         channels = sum(len(parts[number].channels) for number in needed)
-        strip = max(1, _STRIP_BYTES // (8 * width * channels))
+        line = 4 * width * channels * len(self._pieces)
+        strip = max(1, _STRIP_BYTES // (line * _LINES)) * _LINES
         for top in range(0, height, strip):
             bottom = min(height, top + strip)
             self._fill_lines(group, frame, _Strip(self._pieces, needed, top, bottom))

@@ -38,6 +38,26 @@ def test_every_grid_of_the_planner_is_taken(
     )
 
 
+def test_a_gap_in_an_area_is_told_in_the_frames_coordinates() -> None:
+    with pytest.raises(Refusal) as caught:
+        check_boxes(pieces([3, 2, 2, 2], [6, 2, 1, 2]), 10, 8, [3, 2, 4, 2])
+    assert caught.value.what == (
+        "The 2 pieces leave 2 of 8 pixels of the frame uncovered, the first at 5, 2."
+    )
+
+
+@pytest.mark.parametrize("area", [[0, 0, 11, 4], [-1, 0, 4, 4], [0, 0, 0, 4], [0, 0, 4]])
+def test_an_area_outside_of_the_frame_is_refused(area: list[int]) -> None:
+    with pytest.raises(Refusal) as caught:
+        check_boxes(pieces([0, 0, 4, 4]), 10, 4, area)
+    assert caught.value.what.startswith("The area of the pieces is outside of the frame")
+
+
+def test_a_piece_outside_of_the_area_is_refused() -> None:
+    with pytest.raises(Refusal):
+        check_boxes(pieces([0, 0, 5, 4]), 10, 4, [1, 0, 4, 4])
+
+
 def test_a_gap_is_told_with_its_size_and_place() -> None:
     assert fault(10, 4, pieces([0, 0, 5, 4], [6, 0, 4, 4])) == (
         "The 2 pieces leave 4 of 40 pixels of the frame uncovered, the first at 5, 0."

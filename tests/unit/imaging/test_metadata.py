@@ -54,6 +54,30 @@ def test_what_makes_it_another_frame_is_refused(key: str) -> None:
         merged_header([{key: "one"}, {}])
 
 
+@pytest.mark.parametrize(
+    ("values", "odd"),
+    [(["1", "1", "2"], [2]), (["2", "1", "1", "3", "1"], [0, 3]), (["1", "2"], []), (["1", "2", "3"], [])],
+)
+def test_the_few_that_say_something_else_than_most_are_named(values: list[str], odd: list[int]) -> None:
+    with pytest.raises(Disagreement) as caught:
+        merged_header([{"Frame": value} for value in values])
+
+    assert caught.value.odd == odd
+
+
+def test_samples_of_several_pictures_are_added_up_once_each() -> None:
+    headers = [{"cycles.L.samples": value} for value in ("128", "128", "384")]
+
+    assert merged_header(headers, ["a", "a", "b"]) == {"cycles.L.samples": "512"}
+
+
+def test_ranges_of_one_picture_must_agree_on_its_samples_though_there_is_another() -> None:
+    headers = [{"cycles.L.samples": value} for value in ("128", "64", "384")]
+
+    with pytest.raises(Disagreement):
+        merged_header(headers, ["a", "a", "b"])
+
+
 def test_what_follows_from_the_pixels_is_left_to_the_writer() -> None:
     assert merged_header([{"dataWindow": 1, "chunkCount": 3, "compression": 2, "name": "A"}]) == {}
 
