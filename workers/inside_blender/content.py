@@ -75,6 +75,11 @@ def drawn(scene: Any) -> Iterator[Any]:
             yield from _with_instances(thing, seen)
 
 
+def shadow_catchers(scene: Any) -> list[str]:
+    """Names of drawn objects that catch shadows. Lights have the mark too, where it means nothing of it."""
+    return [thing.name for thing in drawn(scene) if thing.is_shadow_catcher and thing.type != "LIGHT"]
+
+
 def _of_layer(branch: Any) -> Iterator[Any]:
     if branch.exclude or _hides(branch.collection):
         return
@@ -104,5 +109,5 @@ def _hides(owner: Any) -> bool:
     """Whether an object or collection is never rendered."""
     if not owner.hide_render:
         return False
-    data = owner.animation_data
+    data = getattr(owner, "animation_data", None)  # collections have none
     return not (data and (data.action or data.drivers or data.nla_tracks))

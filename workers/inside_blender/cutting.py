@@ -86,7 +86,7 @@ def ranges(scene: Any) -> list[Finding]:
     rounds = sampling.adaptive_rounds(scene)
     apart = sampling.own_samples(scene)
     volumes = sampling.volumes(scene) if sampling.reach(scene) else []
-    catchers = [thing.name for thing in content.drawn(scene) if thing.is_shadow_catcher]
+    catchers = content.shadow_catchers(scene)
     reasons = (
         ("path-guiding", cycles.use_guiding, "Path guiding learns from the samples before."),
         ("time-limit", cycles.time_limit > 0, "A time limit holds for each range by itself."),

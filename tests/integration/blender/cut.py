@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from farm.domain.tiles import Box, Size, TileGrid
+from farm.domain.tiles import Box, InnerTiles, Size, TileGrid
 from tests.integration.blender.driver import RenderProcess, look, read_exr
 from workers.protocol import FinishFrame, RenderFrame, RenderTile
 
@@ -54,13 +54,14 @@ def assembled(
     *,
     area: Box | None = None,
     overlap: int = 0,
+    inner: InnerTiles | None = None,
     size: Size = FRAME,
     **rest: Any,
 ) -> Channels:
     """Render ``area`` in pieces and put them together: every channel, of the area alone."""
     area = area or size.box
     found: Channels = {}
-    for piece in TileGrid.parse(grid).tiles(area, overlap):
+    for piece in TileGrid.parse(grid).tiles(area, overlap, inner):
         exr = folder / f"piece-{piece.index}.exr"
         tile(child, piece.rendered, exr, size=size, **rest)
         core, rendered = piece.core, piece.rendered

@@ -8,65 +8,21 @@ from pathlib import Path
 import numpy as np
 import OpenEXR
 import pytest
-from PIL import Image
 
-from farm.domain.tiles import Box, Size, TileGrid
+from farm.domain.tiles import Box, Size
+from tests.integration.blender.cut import assembled, direct, finish, pixels, tile, whole
 from tests.integration.blender.driver import RenderProcess, look, read_exr, same_bits
 from workers.protocol import FinishFrame, Open, RenderFrame, RenderTile
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
-FRAME = Size(161, 91)
-
-
-def tile(
-    child: RenderProcess, box: Box, exr: Path, frame: int = 3, size: Size = FRAME, **rest: object
-) -> None:
-    border = box.border(size)
-    child.done(
-        RenderTile(
-            look=look(frame, **rest),
-            border=[border.min_x, border.max_x, border.min_y, border.max_y],
-            width=box.width,
-            height=box.height,
-            exr=str(exr),
-            preview=str(exr.with_suffix(".jpg")),
-        )
-    )
-
-
-def whole(child: RenderProcess, exr: Path, frame: int = 3, size: Size = FRAME) -> None:
-    tile(child, Box(0, 0, size.width, size.height), exr, frame, size)
-
-
-def direct(child: RenderProcess, folder: Path, frame: int = 3, scene: str | None = None) -> list[str]:
-    preview = str(folder.parent / "direct.jpg")
-    return child.done(RenderFrame(look(frame, scene=scene), str(folder), preview)).outputs
-
-
-def finish(child: RenderProcess, merged: Path, folder: Path, scene: str | None = None) -> list[str]:
-    preview = str(folder.parent / "finish.jpg")
-    return child.done(FinishFrame(look(scene=scene), str(merged), str(folder), preview)).outputs
-
-
-def pixels(path: Path) -> np.ndarray:
-    with Image.open(path) as image:
-        return np.asarray(image)
 
 
 def test_four_tiles_are_the_whole_frame_in_every_pass(start: Start, build: Build, tmp_path: Path) -> None:
     child = start(build(samples=4, layers=2))
-    whole(child, tmp_path / "whole.exr")
-    expected = read_exr(tmp_path / "whole.exr")
+    expected = whole(child, tmp_path / "whole.exr")
     assert {"ViewLayer.CryptoObject00.r", "ViewLayer.Position.X", "Layer 1.Mist.Z"} <= set(expected)
-    assembled = {name: np.zeros_like(channel) for name, channel in expected.items()}
-    grid = TileGrid(2, 2)
-    for index in range(len(grid)):
-        core = grid.tile(index, FRAME.box).core
-        tile(child, core, tmp_path / f"{index}.exr")
-        for name, channel in read_exr(tmp_path / f"{index}.exr").items():
-            assembled[name][core.y : core.y + core.height, core.x : core.x + core.width] = channel
-    assert same_bits(assembled, expected) == []
+    assert same_bits(assembled(child, "2x2", tmp_path), expected) == []
     assert np.ptp(expected["ViewLayer.Combined.R"]) > 0.5
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from farm.domain.scene import SceneReport, Weight
@@ -87,21 +88,19 @@ def test_another_engine_is_an_error_unless_cycles_is_forced(start: Start, build:
     assert report(child).engine == "BLENDER_WORKBENCH"
 
 
+GREASE = "bpy.ops.object.grease_pencil_add(type='MONKEY');"
+LINES = "scene.render.use_freestyle = True; l = scene.view_layers[0]; l.use_freestyle = True;"
 BLOCKED = {
-    "freestyle": "scene.render.use_freestyle = True",
+    "freestyle": LINES + "l.freestyle_settings.linesets.new('Lines')",
     "path-guiding": "scene.cycles.use_guiding = True",
     "time-limit": "scene.cycles.time_limit = 5",
-    "multi-view": "scene.render.use_multiview = True",
-    "border": "scene.render.use_border = True",
-    "grease-pencil": "bpy.ops.object.grease_pencil_add(type='MONKEY')",
+    "grease-pencil": GREASE,
     "random-texture": "bpy.ops.mesh.primitive_plane_add();"
     "m = bpy.context.object.modifiers.new('Displace', 'DISPLACE');"
     "m.texture = bpy.data.textures.new('static', 'NOISE')",
-    "volumes": "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
-    "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume'])",
     "sequencer": "scene.sequence_editor_create().strips.new_effect('Red', 'COLOR', 1, 1, length=20)",
     "shadow-catcher-denoise": "scene.cycles.use_denoising = True;"
-    "bpy.data.objects['Suzanne'].is_shadow_catcher = True",
+    "bpy.ops.mesh.primitive_plane_add(); bpy.context.object.is_shadow_catcher = True",
 }
 
 
@@ -112,14 +111,136 @@ def test_what_cannot_be_cut_exactly_is_named(opened: Opened, build: Build, code:
     assert report(child).blocks_cutting == ()
 
 
-def test_denoised_shadow_catchers_can_be_cut_where_their_pass_is_stored(start: Start, build: Build) -> None:
-    code = BLOCKED["shadow-catcher-denoise"]
-    child = start(build(extra=code + "; scene.view_layers[0].cycles.use_pass_shadow_catcher = True", **SMALL))
-    assert report(child).blocks_cutting == ()
+DRAWN = {
+    "no lines to draw": (LINES + "s = l.freestyle_settings.linesets; [s.remove(a) for a in list(s)]", ()),
+    "lines hidden": (
+        LINES + "[setattr(a, 'show_render', False) for a in l.freestyle_settings.linesets]",
+        (),
+    ),
+    "lines off in the layer": (LINES + "l.freestyle_settings.linesets.new('a'); l.use_freestyle = False", ()),
+    "lines in a layer that is off": (
+        LINES + "l.use_freestyle = False; n = scene.view_layers.new('Off'); n.use = False;"
+        "n.use_freestyle = True; n.freestyle_settings.linesets.new('a')",
+        (),
+    ),
+    "hidden pencil": (GREASE + "bpy.context.object.hide_render = True", ()),
+    "pencil that may be shown": (
+        GREASE + "o = bpy.context.object; o.hide_render = True; o.keyframe_insert('hide_render', frame=1)",
+        ("grease-pencil",),
+    ),
+    "pencil in a hidden collection": (
+        GREASE + "o = bpy.context.object; c = bpy.data.collections.new('Hidden'); c.objects.link(o);"
+        "[u.objects.unlink(o) for u in o.users_collection if u != c];"
+        "scene.collection.children.link(c); c.hide_render = True",
+        (),
+    ),
+    "pencil in an excluded collection": (
+        GREASE + "o = bpy.context.object; c = bpy.data.collections.new('Out'); c.objects.link(o);"
+        "[u.objects.unlink(o) for u in o.users_collection if u != c];"
+        "scene.collection.children.link(c);"
+        "scene.view_layers[0].layer_collection.children['Out'].exclude = True",
+        (),
+    ),
+    "pencil of an instance": (
+        GREASE + "o = bpy.context.object; c = bpy.data.collections.new('Far'); c.objects.link(o);"
+        "[u.objects.unlink(o) for u in o.users_collection if u != c];"
+        "e = bpy.data.objects.new('Instance', None); scene.collection.objects.link(e);"
+        "e.instance_type, e.instance_collection = 'COLLECTION', c",
+        ("grease-pencil",),
+    ),
+    "light that catches shadows": (
+        "scene.cycles.use_denoising = True; bpy.data.objects['Area'].is_shadow_catcher = True",
+        (),
+    ),
+    "caught in a pass": (
+        BLOCKED["shadow-catcher-denoise"] + "; scene.view_layers[0].cycles.use_pass_shadow_catcher = True",
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_only_what_is_drawn_keeps_a_frame_whole(start: Start, build: Build, name: str) -> None:
+    extra, expected = DRAWN[name]
+    assert codes(report(start(build(extra=extra, **SMALL))).blocks_cutting) == set(expected)
+
+
+VOLUME = (
+    "t = scene.world.node_tree; v = t.nodes.new('ShaderNodeVolumePrincipled');"
+    "t.links.new(v.outputs[0], t.nodes['World Output'].inputs['Volume']);"
+)
+ADAPTIVE = "scene.cycles.use_adaptive_sampling = True;"
+
+
+@pytest.mark.parametrize(
+    ("samples", "overlap"), [(1, 0), (2, 5), (3, 10), (4, 10), (5, 15), (64, 30), (65, 35), (4096, 60)]
+)
+def test_volumes_need_as_much_overlap_as_their_blur_can_spread(
+    opened: Opened, build: Build, samples: int, overlap: int
+) -> None:
+    child = opened(build(extra=VOLUME, variants={"mist off": "scene.world = None"}, **SMALL))
+    found = report(child, samples=samples)
+    assert (found.overlap, found.blocks_cutting, found.breaks_exactness) == (overlap, (), ())
+    assert report(child, samples=samples, scene="mist off").overlap == 0
+
+
+INNER = {
+    "volumes": (VOLUME, 4, (2048, 0)),
+    "volumes, adaptive": (VOLUME + ADAPTIVE, 4, (2048, 4)),
+    "few adaptive samples": (ADAPTIVE, 80, (0, 0)),
+    "many adaptive samples": (ADAPTIVE, 81, (2048, 4)),
+    "odd tiles": (ADAPTIVE + "scene.cycles.tile_size = 200", 100, (256, 4)),
+    "small tiles": (ADAPTIVE + "scene.cycles.tile_size = 100", 100, (100, 4)),
+    "plain": ("", 4096, (0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_tiles_of_cycles_itself_are_told_where_they_can_show(opened: Opened, build: Build, name: str) -> None:
+    _, samples, expected = INNER[name]
+    variants = {each: extra for each, (extra, _, _) in INNER.items()}
+    found = report(opened(build(variants=variants, **SMALL)), scene=name, samples=samples)
+    assert (found.inner_side, found.inner_margin) == expected
+
+
+RANGES = {
+    "path-guiding": "scene.cycles.use_guiding = True",
+    "time-limit": "scene.cycles.time_limit = 5",
+    "adaptive-sampling": ADAPTIVE + "scene.cycles.samples = 17",
+    "layer-samples": "scene.view_layers[0].samples = 7; scene.cycles.use_layer_samples = 'USE'",
+    "volumes": VOLUME,
+    "shadow-catcher": "bpy.data.objects['Suzanne'].is_shadow_catcher = True",
+    "": ADAPTIVE + "scene.cycles.samples = 16; scene.view_layers[0].samples = 99;"
+    "scene.cycles.use_layer_samples = 'BOUNDED'",
+}
+
+
+@pytest.mark.parametrize("code", RANGES)
+def test_what_makes_samples_apart_differ_from_samples_at_once_is_named(
+    start: Start, build: Build, code: str
+) -> None:
+    found = report(start(build(extra=RANGES[code], **SMALL))).breaks_ranges
+    assert codes(found) == ({code} if code else set())
+    assert all("tiles instead" in each.cure for each in found)
+
+
+@pytest.mark.parametrize("crop", [False, True])
+def test_the_render_region_is_told_as_blender_holds_it(start: Start, build: Build, crop: bool) -> None:
+    extra = (
+        "r = scene.render; r.use_border = True; r.border_min_x, r.border_max_x = 0.1, 0.7;"
+        f"r.border_min_y, r.border_max_y = 0.25, 1.0; r.use_crop_to_border = {crop}"
+    )
+    found = report(start(build(extra=extra, **SMALL)))
+    assert found.border == (np.float32(0.1), np.float32(0.7), 0.25, 1.0)
+    assert (found.crops, found.blocks_cutting) == (crop, ())
+
+
+def test_a_region_that_is_all_of_the_frame_is_none(start: Start, build: Build) -> None:
+    assert report(start(build(extra="scene.render.use_border = True", **SMALL))).border is None
 
 
 INEXACT = {
-    "adaptive": "scene.cycles.use_adaptive_sampling = True",
+    "adaptive": ADAPTIVE,
     "odd samples": "scene.cycles.use_denoising = True; scene.cycles.samples = 100",
     "odd exposure": "scene.cycles.use_denoising = True; scene.cycles.film_exposure = 1.5",
     "even samples": "scene.cycles.use_denoising = True; scene.cycles.samples = 128",
@@ -130,7 +251,7 @@ INEXACT = {
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("adaptive", {"adaptive-sampling"}),
+        ("adaptive", set()),
         ("odd samples", {"denoise-rounding"}),
         ("odd exposure", {"denoise-rounding"}),
         ("even samples", set()),
