@@ -34,6 +34,9 @@ def place(changes: Changes, scene: Any, pictures: list[str], *, floats: bool) ->
     if editor is None:
         editor = scene.sequence_editor_create()
         changes.undo(scene.sequence_editor_clear)
+    for name in dir(editor):
+        if name.startswith("use_cache"):  # no picture is shown twice: up to 4 GB of them would be kept
+            changes.set(editor, name, False)
     strips = editor.strips if hasattr(editor, "strips") else editor.sequences
     channel = 1 + max((strip.channel for strip in strips), default=0)
     if channel > _CHANNELS:
