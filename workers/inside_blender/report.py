@@ -7,7 +7,16 @@ from typing import Any
 import bpy
 
 from workers.child import Refusal
-from workers.inside_blender import compat, content, cutting, findings, look, missing, paths
+from workers.inside_blender import (
+    compat,
+    content,
+    cutting,
+    findings,
+    look,
+    missing,
+    paths,
+    sampling,
+)
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.findings import Finding, finding
 from workers.inside_blender.session import Session
@@ -29,10 +38,15 @@ def inspect(session: Session, request: Inspect) -> Done:
         facts = _facts(scene, engine)
         if request.samples is not None:
             look.use_samples(changes, scene, request.samples)
+        inner_side, inner_margin = sampling.inner_tiles(scene)
         report = {
             **facts,
             "blocks_cutting": cutting.blocks(scene, engine),
             "breaks_exactness": cutting.inexact(scene),
+            "overlap": sampling.reach(scene),
+            "inner_side": inner_side,
+            "inner_margin": inner_margin,
+            "breaks_ranges": cutting.ranges(scene),
             "findings": [*wrong, *general, *missing.missing_files()],
             "load_seconds": session.load_seconds,
         }
@@ -74,6 +88,8 @@ def _facts(scene: Any, engine: str) -> dict[str, Any]:
             for layer in content.rendering_layers(scene)
         ],
         "views": [view.file_suffix for view in render.views if view.use] if render.use_multiview else [],
+        "border": _border(render),
+        "crops": bool(render.use_border and render.use_crop_to_border),
         "file_format": render.image_settings.file_format,
         "movie": render.is_movie_format,
         "output_name": paths.output_name(render.filepath),
@@ -83,6 +99,12 @@ def _facts(scene: Any, engine: str) -> dict[str, Any]:
         "file_version": _dotted(bpy.data.version),
         "blender": compat.version(),
     }
+
+
+def _border(render: Any) -> list[float] | None:
+    """The render region as Blender holds it, where it is not all of the frame."""
+    edges = [render.border_min_x, render.border_max_x, render.border_min_y, render.border_max_y]
+    return edges if render.use_border and edges != [0.0, 1.0, 0.0, 1.0] else None
 
 
 def pass_names(scene: Any, layer: Any, engine: str | None = "CYCLES") -> list[str]:
