@@ -174,8 +174,8 @@ class Play:
 
     def earlier(self, job: Job, numbers: list[int]) -> dict[int, Earlier]:
         """What an earlier job left of these frames."""
-        other = job.proves or job.adds_to or ""
-        return {number: self.left.get((other, number), Earlier()) for number in numbers}
+        left = {n: self.left.get((job.proves or job.adds_to or "", n), Earlier()) for n in numbers}
+        return {n: Earlier(found.render_class) for n, found in left.items()} if job.proves else left
 
     def orders(self, kind: TaskKind | None = None) -> list[Order]:
         return [order for order in self.sent.values() if kind is None or order.kind is kind]
@@ -240,6 +240,8 @@ class Play:
                 for key in [key for key in self.commits if (key.job_id, key.frame) == (job_id, frame)]:
                     self._take_back(key)
                 self.pieces[job_id, frame].clear()
+                for key in [key for key in self.faults if (key.job_id, key.frame) == (job_id, frame)]:
+                    del self.faults[key]
             case do.PiecesAnew(job_id, frame, pieces, _):
                 for tile in pieces:
                     key = TaskKey(job_id, TaskKind.TILE, frame, tile)

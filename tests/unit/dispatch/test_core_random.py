@@ -7,27 +7,71 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from farm.dispatch import events as told
+from farm.domain.scene import Finding, SceneReport, Weight
 from farm.domain.states import JOB_ENDED, JobState
+from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Failure, Order
-from tests.unit.dispatch.play import AVX2, SSE, Play, worker
+from tests.unit.dispatch.play import AVX2, SSE, Play, report, worker
 
 NAMES = ["w1", "w2", "w3"]
+CLOTH = Finding(code="cloth", weight=Weight.NOTE, what="A cloth.")
+SCENES = {
+    "plain": report(),
+    "movie": report(movie=True),
+    "cloth": report(in_order=(CLOTH,)),
+    "cloth movie": report(in_order=(CLOTH,), movie=True),
+}
+WAYS: list[dict[str, object]] = [
+    {"tiles": "none"},
+    {"tiles": "auto"},
+    {"tiles": "2x1"},
+    {"tiles": "2x2", "video": True},
+    {"split": "samples:2"},
+    {"first": 16},
+    {"first": 32, "split": "samples:2"},
+]
 
 
 class Farm(RuleBasedStateMachine):
+    def new_play(self) -> Play:
+        return Play()
+
     @initialize()
     def begin(self) -> None:
-        self.play = Play()
+        self.play = self.new_play()
         self.play.join(worker("w1"))
         self.jobs = 0
         self.old: list[Order] = []
+        self.scenes: dict[str, SceneReport] = {}
 
-    @precondition(lambda self: self.jobs < 4)
-    @rule(frames=st.integers(1, 6), tiles=st.sampled_from(["none", "auto", "2x1", "2x2"]))
-    def submit(self, frames: int, tiles: str) -> None:
+    def next_job(self) -> str:
         self.jobs += 1
         self.play.now += 1
-        self.play.submit(f"j{self.jobs}", frames=f"1-{frames}", tiles=tiles)
+        return f"j{self.jobs}"
+
+    @precondition(lambda self: self.jobs < 5)
+    @rule(frames=st.integers(1, 6), way=st.sampled_from(WAYS), scene=st.sampled_from(sorted(SCENES)))
+    def submit(self, frames: int, way: dict[str, object], scene: str) -> None:
+        job_id = self.next_job()
+        self.scenes[job_id] = SCENES["plain" if "first" in way else scene]
+        self.play.submit(job_id, frames=f"1-{frames}", **way)
+
+    @precondition(lambda self: self.jobs < 8 and self.play.left)
+    @rule(data=st.data())
+    def verify(self, data: st.DataObject) -> None:
+        """Of frames that are not there a proof says so."""
+        other = data.draw(st.sampled_from(sorted({job_id for job_id, _ in self.play.left})))
+        self.play.verify(other, self.play.plans[other].frames, self.next_job())
+
+    @precondition(lambda self: self.jobs < 8 and self.kept())
+    @rule(data=st.data(), samples=st.sampled_from([64, 64, 100]))
+    def add(self, data: st.DataObject, samples: int) -> None:
+        other = data.draw(st.sampled_from(self.kept()))
+        plan = self.play.plans[other]
+        self.play.add(other, plan.ranges, self.next_job(), samples=samples, frames=plan.frames)
+
+    def kept(self) -> list[str]:
+        return sorted({job_id for (job_id, _), left in self.play.left.items() if left.pieces})
 
     @rule(name=st.sampled_from(NAMES), other=st.booleans())
     def join(self, name: str, other: bool) -> None:
@@ -39,12 +83,23 @@ class Farm(RuleBasedStateMachine):
     def lose(self, data: st.DataObject) -> None:
         self.play.lose(data.draw(st.sampled_from(sorted(self.play.core.state.workers))))
 
+    def carry_out(self, order: Order) -> None:
+        self.play.succeed(order, self.scenes.get(TaskKey.parse(order.task).job_id))
+
     @precondition(lambda self: self.play.sent)
     @rule(data=st.data())
     def succeed(self, data: st.DataObject) -> None:
         order = data.draw(st.sampled_from(self.play.orders()))
         self.old.append(order)
-        self.play.succeed(order)
+        self.carry_out(order)
+
+    @precondition(lambda self: self.play.sent)
+    @rule(count=st.integers(2, 20), until=st.sampled_from([None, TaskKind.FINISH]))
+    def go_on(self, count: int, until: TaskKind | None) -> None:
+        """So that finishes and movies, and jobs made of other jobs, are reached often."""
+        for _ in range(count):
+            if self.play.sent and not (until and self.play.orders(until)):
+                self.carry_out(self.play.orders()[0])
 
     @precondition(lambda self: self.play.sent)
     @rule(data=st.data(), cause=st.sampled_from(list(Cause)))
@@ -53,12 +108,20 @@ class Farm(RuleBasedStateMachine):
         self.old.append(order)
         self.play.fail(order, cause)
 
+    @precondition(lambda self: self.play.orders(TaskKind.FINISH))
+    @rule(data=st.data())
+    def blame(self, data: st.DataObject) -> None:
+        finish = data.draw(st.sampled_from(self.play.orders(TaskKind.FINISH)))
+        pieces = data.draw(st.sets(st.integers(0, 4), min_size=1))
+        self.old.append(finish)
+        self.play.blame(finish, *pieces)
+
     @precondition(lambda self: self.old)
     @rule(data=st.data())
     def repeat(self, data: st.DataObject) -> None:
         order = data.draw(st.sampled_from(self.old))
         if self.play.where[order.attempt_id] in self.play.core.state.workers:
-            self.play.succeed(order)
+            self.carry_out(order)
 
     @precondition(lambda self: self.play.sent)
     @rule(data=st.data())
@@ -68,7 +131,7 @@ class Farm(RuleBasedStateMachine):
         self.play.tell(told.OrderLost(order.attempt_id))
         self.play.lose(self.play.where[order.attempt_id])
 
-    @rule(number=st.integers(1, 4))
+    @rule(number=st.integers(1, 30))
     def cancel(self, number: int) -> None:
         self.play.tell(told.CancelAsked(f"j{number}"))
 
@@ -86,16 +149,19 @@ class Farm(RuleBasedStateMachine):
         for attempt_id in play.cancelled:  # what was killed reports its end
             play.tell(told.Failed(attempt_id, _cancelled()))
         for _ in range(200):
-            play.finish_all()
+            while play.sent:
+                self.carry_out(play.orders()[0])
             play.now += 60
             play.assign()
-            if not play.sent:
+            if not play.sent and not play.core.state.jobs:
                 break
         assert {change.state for change in play.jobs.values()} <= JOB_ENDED
         for job_id, change in play.jobs.items():
             if change.state is JobState.DONE:
                 states = {f.state for (j, _), f in play.frames.items() if j == job_id}
                 assert states == {"done"}
+                movies = [k for k in play.commits if (k.job_id, k.kind) == (job_id, TaskKind.ENCODE)]
+                assert bool(movies) == bool(play.plans[job_id].videos)
 
 
 def _cancelled() -> Failure:

@@ -122,7 +122,6 @@ def test_a_frame_that_begins_anew_forgets_what_was_at_fault(play: Play) -> None:
     play.blame(finish(play), 0)
     for name in ("w1", "w2", "w3"):
         play.lose(name)
-    play.faults.clear()
     play.join(worker("w4", render_class=SSE))
     play.now += 60
     play.assign()
