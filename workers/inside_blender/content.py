@@ -32,6 +32,14 @@ def nodes(tree: Any, seen: Any = None) -> Iterator[Any]:
             yield from nodes(node.node_tree, seen)
 
 
+def shown_scenes(scene: Any) -> list[Any]:
+    """Other scenes that Blender renders for the compositor of ``scene``: it looks at no nested group."""
+    tree = compat.compositor(scene) if scene.render.use_compositing else None
+    kinds = ("CompositorNodeRLayers", "CompositorNodeCryptomatteV2")
+    shown = (node.scene for node in (tree.nodes if tree else ()) if node.bl_idname in kinds and not node.mute)
+    return list(dict.fromkeys(other for other in shown if other is not None and other != scene))
+
+
 def file_outputs(scene: Any) -> list[Any]:
     """File Output nodes that will write when ``scene`` is rendered."""
     tree = compat.compositor(scene) if scene.render.use_compositing else None

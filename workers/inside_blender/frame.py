@@ -8,7 +8,7 @@ from typing import Any
 
 from workers.child import Refusal
 from workers.inside_blender import content, devices, look, paths, picture
-from workers.inside_blender.causes import BAD_RESULT
+from workers.inside_blender.causes import BAD_RESULT, BAD_SCENE
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.session import Session
 from workers.protocol import Count, Done, FinishFrame, RenderFrame
@@ -25,6 +25,7 @@ def save_frame(
     session: Session, changes: Changes, scene: Any, request: RenderFrame | FinishFrame, device_name: str
 ) -> Done:
     """Render ``scene``, set up by `look.apply`, into ``request.out_dir``; for a frame and a finish alike."""
+    _check_shown(scene)
     notes = _output_settings(changes, scene)
     paths.map_outputs(changes, scene, request.out_dir)
     before = paths.snapshot(request.out_dir)
@@ -49,6 +50,17 @@ def save_frame(
         device_name=device_name,
         notes=notes,
     )
+
+
+def _check_shown(scene: Any) -> None:
+    """Blender ends such a frame without an error and without a picture."""
+    for other in content.shown_scenes(scene):
+        if other.camera is None and not any(thing.type == "CAMERA" for thing in other.objects):
+            raise Refusal(
+                BAD_SCENE,
+                f"The compositor of “{scene.name}” shows the scene “{other.name}”, which has no camera.",
+                "Add a camera to it, or mute the node that shows it.",
+            )
 
 
 def _output_settings(changes: Changes, scene: Any) -> list[str]:
