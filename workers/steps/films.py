@@ -51,7 +51,7 @@ def films(order: Order) -> list[Film]:
         if missing:
             raise _bad(f"The movie cannot be made: there is no picture of {_named(missing)}.")
         found += _of_views(video, by_frame, frames, views, named) or [
-            Film(video, tuple(_own(by_frame[frame], frame, "", named) for frame in frames))
+            _only(video, by_frame, frames, views, named)
         ]
     return found
 
@@ -70,6 +70,23 @@ def _of_views(
         Film(video, tuple(_own(by_frame[frame], frame, view, named) for frame in frames), view)
         for view in views
     ]
+
+
+def _only(
+    video: Video,
+    by_frame: Mapping[int, Sequence[FramePicture]],
+    frames: Sequence[int],
+    views: Sequence[str],
+    named: str,
+) -> Film:
+    """The one movie of these pictures; called after its view, where they are those of one of several."""
+    pictures = tuple(_own(by_frame[frame], frame, "", named) for frame in frames)
+    for view in views if len(views) > 1 else ():
+        if all(
+            _stem(one.file.name) in {stem + view for stem in _stems(named, one.frame)} for one in pictures
+        ):
+            return Film(video, pictures, view)
+    return Film(video, pictures)
 
 
 def _by_frame(pictures: Iterable[FramePicture], role: Role) -> dict[int, list[FramePicture]]:

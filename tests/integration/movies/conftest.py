@@ -36,7 +36,7 @@ def tone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
-    """Blender's own movie of frames of a scene; its process knows nothing of the farm."""
+    """The folder of Blender's own movies of a scene's frames; its process knows nothing of the farm."""
     log_path = tmp_path_factory.mktemp("direct") / "log.txt"
     with (
         log_path.open("wb") as log,
@@ -58,8 +58,7 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., P
             stdin.flush()
             answer = next((line for line in iter(stdout.readline, "") if line.startswith("rendered ")), "")
             assert answer == f"rendered {scene}\n", f"{answer}; log: {log_path.read_text()[-3000:]}"
-            [path] = out.iterdir()
-            return path
+            return out
 
         yield direct
         process.kill()

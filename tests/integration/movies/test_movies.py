@@ -88,6 +88,10 @@ CASES = {
     "odd": "movie('MPEG4', 'H264'); r.resolution_x = 63; r.filepath = '//../../../etc/clip_####'\n",
     "wrong container": "movie('WEBM', 'H264'); f.audio_codec = 'AAC'\n",
     "no such name": "movie('MKV', 'FFV1'); r.filepath = '//{nonsense}_'\n",
+    "two views": (
+        "movie('MKV', 'FFV1'); r.use_multiview = True\ns.camera.data.stereo.interocular_distance = 2\n"
+    ),
+    "views in one": "movie('MKV', 'FFV1'); r.use_multiview = True; i.views_format = 'STEREO_3D'\n",
     "climbing": "movie('MKV', 'FFV1'); r.filepath = '//../../../etc/clip_####'\n",
     "strips": (
         "movie('MKV', 'FFV1'); f.audio_codec = 'PCM'\n"
@@ -149,13 +153,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", CASES.keys() - REFUSED.keys())
+@pytest.mark.parametrize("name", [name for name in CASES if name not in (*REFUSED, "two views")])
 def test_the_movie_is_the_one_that_blender_itself_writes(
     scenes: Path, renderer: RenderProcess, encoder: RenderProcess, direct: Direct, tmp_path: Path, name: str
 ) -> None:
     pictures = rendered(renderer, tmp_path / "frames", FRAMES, scene=name)
     ours = encoded(encoder, tmp_path / "movie", FRAMES, pictures, scene=name)
-    theirs = direct(scenes, name, FIRST, LAST)
+    [theirs] = direct(scenes, name, FIRST, LAST).iterdir()
     assert ours.name == theirs.name
     movie = read_movie(ours)
     assert len(movie.frames) == len(FRAMES)
@@ -215,10 +219,28 @@ def test_frames_with_gaps_follow_each_other_without_sound(
         "The job leaves out frames: the movie shows those that it has one after another, without sound."
     ]
     ours = read_movie(tmp_path / "movie" / done.outputs[0])
-    theirs = read_movie(direct(scenes, "speaker", FIRST, LAST))
+    [path] = direct(scenes, "speaker", FIRST, LAST).iterdir()
+    theirs = read_movie(path)
     assert ours.frames == tuple(theirs.frames[frame - FIRST] for frame in frames)
     assert theirs.sound is not None
     assert ours.sound is None
+
+
+def test_each_view_makes_the_movie_that_blender_makes_of_it(
+    scenes: Path, renderer: RenderProcess, encoder: RenderProcess, direct: Direct, tmp_path: Path
+) -> None:
+    out = tmp_path / "frames"
+    for frame in FRAMES:
+        request = RenderFrame(look(frame, scene="two views"), str(out), str(tmp_path / "preview.jpg"))
+        assert len(renderer.done(request).outputs) == 2
+    theirs = {path.name: read_movie(path) for path in direct(scenes, "two views", FIRST, LAST).iterdir()}
+    assert theirs.keys() == {"shot_0003-0008_L.mkv", "shot_0003-0008_R.mkv"}
+    for view in ("_L", "_R"):
+        pictures = [str(out / f"shot_{frame:04d}{view}.png") for frame in FRAMES]
+        ours = encoded(encoder, tmp_path / view, FRAMES, pictures, scene="two views")
+        assert ours.name == "shot_0003-0008.mkv"  # the worker adds the view
+        assert read_movie(ours) == theirs[f"shot_0003-0008{view}.mkv"]
+    assert theirs["shot_0003-0008_L.mkv"].frames != theirs["shot_0003-0008_R.mkv"].frames
 
 
 def test_it_is_told_how_many_frames_are_written(

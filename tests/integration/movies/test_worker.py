@@ -70,7 +70,8 @@ async def test_a_movie_and_its_preview_are_made_of_stored_frames(
         "shot_0003-0008.mkv": "video/x-matroska",
         "preview.mp4": "video/mp4",
     }
-    theirs = read_movie(direct(blend, "Scene", 3, 8))
+    [path] = direct(blend, "Scene", 3, 8).iterdir()
+    theirs = read_movie(path)
     assert theirs.sound == ("flac", 48_000, 2)
     assert found["shot_0003-0008.mkv"][1] == theirs
     preview = found["preview.mp4"][1]

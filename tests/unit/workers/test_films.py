@@ -104,6 +104,12 @@ def test_views_in_one_picture_make_one_movie() -> None:
     assert found == [("", ["shot_0001.png", "shot_0002.png"])]
 
 
+def test_one_view_of_several_gives_the_movie_its_name() -> None:
+    pictures = [output(frame, f"shot_{frame:04d}_L.png") for frame in (1, 2)]
+    found = names(order(*pictures, views=("_L", "_R"), output_name="shot_####"))
+    assert found == [("_L", ["shot_0001_L.png", "shot_0002_L.png"])]
+
+
 def test_a_preview_movie_takes_the_previews_and_of_two_the_last() -> None:
     pictures = (
         output(1, "shot_0001.png"),
