@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from farm.domain.work import Proof, Row
 
-_NOUNS = {"pass": ("pass", "passes"), "output": ("output", "outputs"), "metadata": ("field", "fields")}
+_NOUNS = {"pass": ("pass", "passes"), "output": ("output", "outputs")}
+_METADATA = "the metadata"  # many values, and one row
 
 
 def outcome(proof: Proof) -> str:
@@ -21,7 +22,7 @@ def outcome(proof: Proof) -> str:
     if not compared:
         return "nothing was compared"
     if wrong:
-        of = [f"{_count(wrong, kind)} of {_counted(compared, kind)}" for kind in _kinds(wrong)]
+        of = [_share(wrong, compared, kind) for kind in _kinds(wrong)]
         by = f" by more than {proof.tolerance:g}" if proof.tolerance else ""
         return f"{_listed(of)} {'differs' if len(wrong) == 1 else 'differ'}{by}{more}"
     verb = "is" if len(compared) == 1 else "are"
@@ -62,7 +63,13 @@ def _counts(rows: Sequence[Row]) -> list[str]:
     return [_counted(rows, kind) for kind in _kinds(rows)]
 
 
+def _share(wrong: Sequence[Row], rows: Sequence[Row], kind: str) -> str:
+    return _METADATA if kind == "metadata" else f"{_count(wrong, kind)} of {_counted(rows, kind)}"
+
+
 def _counted(rows: Sequence[Row], kind: str) -> str:
+    if kind == "metadata":
+        return _METADATA
     count = _count(rows, kind)
     one, many = _NOUNS.get(kind, (kind, kind))
     return f"{count} {one if count == 1 else many}"

@@ -20,7 +20,8 @@ DATA = SAME.model_copy(update={"kind": "metadata", "name": "metadata"})
     ("rows", "tolerance", "said"),
     [
         ([SAME], 0.0, "1 pass is the same, bit for bit"),
-        ([SAME, SAME, FILE, DATA], 0.0, "2 passes, 1 output and 1 field are the same, bit for bit"),
+        ([SAME, SAME, FILE, DATA], 0.0, "2 passes, 1 output and the metadata are the same, bit for bit"),
+        ([OTHER, FILE, DATA.model_copy(update={"same": False})], 0.0, "1 of 1 pass and the metadata differ"),
         ([SAME, OTHER, FILE], 0.0, "1 of 2 passes differs"),
         ([OTHER, DIGEST, FILE], 1e-5, "2 of 2 passes differ by more than 1e-05"),
         ([SAME, UNKNOWN], 1e-6, "1 pass is the same, within 1e-06; 1 pass was not compared"),

@@ -14,7 +14,7 @@ from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.states import JobState
 from farm.domain.task import TaskKey, TaskKind
 from farm.planning import plan_job
-from farm.service import attempts, events, frames, jobs, status
+from farm.service import attempts, events, frames, jobs, proofs, status
 from farm.service.context import Farm
 from farm.settings import Settings
 from farm.storage import MemoryStorage
@@ -24,7 +24,9 @@ from farm.store import jobs as job_rows
 from tests.unit.dispatch.play import MANIFEST, report
 
 #: Tables that hold rows of all that the farm ever did. `jobs` may be read in the order of an index.
-LONG = re.compile(r"SCAN (frames|tasks|attempts|outputs|events|blobs|scenes)|SCAN jobs(?! USING INDEX)")
+LONG = re.compile(
+    r"SCAN (frames|tasks|attempts|outputs|proofs|events|blobs|scenes)|SCAN jobs(?! USING INDEX)"
+)
 
 
 def turn(farm: Farm) -> None:
@@ -43,6 +45,8 @@ LOOKS: dict[str, Callable[[Farm], object]] = {
     "frames": lambda farm: frames.listed(farm, LOCAL_OWNER, "j1", 0, 200),
     "frame": lambda farm: frames.get(farm, LOCAL_OWNER, "j1", 3),
     "failed attempts": lambda farm: attempts.listed(farm, LOCAL_OWNER, "j1", failed=True),
+    "proofs": lambda farm: proofs.listed(farm, LOCAL_OWNER, "j1", 0, 50, worst_first=True),
+    "proof of a frame": lambda farm: proofs.of_frame(farm, LOCAL_OWNER, "j1", 3),
     "events": lambda farm: events.after(farm, LOCAL_OWNER, 7, None),
     "events of a job": lambda farm: events.after(farm, LOCAL_OWNER, 7, "j1"),
     "latest event": events.latest,
