@@ -63,8 +63,9 @@ class Look:
     samples: Optional[int] = None
     percentage: Optional[int] = None
     threads: int = 0  # 0: all
-    #: Where frames depend on those before: the frame from which on all are played, in order, before this
-    #: one is rendered. A process that has played some of them goes on from there.
+    #: Where frames depend on those before: the frame from which on all are played, in order, this one and
+    #: those that its motion blur looks at included, before it is rendered. A process that has played some
+    #: of them goes on from there.
     play_from: Optional[int] = None
 
 

@@ -21,7 +21,7 @@ def finding(code: str, weight: str, what: str, cure: str = "") -> Finding:
 
 def general(scene: Any, engine: str) -> list[Finding]:
     """Errors, warnings and notes about rendering ``scene``; ``engine`` is the request's."""
-    found = [*_engine(scene, engine), *_camera(scene), *_simulations(scene), *_scripts(), *_output(scene)]
+    found = [*_engine(scene, engine), *_camera(scene), *_fluids(scene), *_scripts(), *_output(scene)]
     version = tuple(bpy.data.version[:2])
     if version > tuple(bpy.app.version[:2]):
         found.append(
@@ -66,66 +66,23 @@ def _camera(scene: Any) -> list[Finding]:
     ]
 
 
-def _simulations(scene: Any) -> list[Finding]:
-    fluids, unbaked = [], []
-    for thing in scene.objects:
-        for modifier in thing.modifiers:
-            if modifier.type == "FLUID" and modifier.fluid_type == "DOMAIN":
-                fluids.append(thing.name)
-            elif _is_unbaked(modifier):
-                unbaked.append(thing.name)
-    world = scene.rigidbody_world
-    if world and world.collection and world.collection.objects and not world.point_cache.is_baked:
-        unbaked.append("the rigid body world")
-    found = []
-    if fluids:
-        found.append(
-            finding(
-                "fluid-domain",
-                "warning",
-                f"Fluid domains make this build of Blender abort: {names(fluids)}.",
-                "Remove the fluid, or replace it by its baked result as a volume or mesh cache.",
-            )
+def _fluids(scene: Any) -> list[Finding]:
+    fluids = [
+        thing.name
+        for thing in scene.objects
+        for modifier in thing.modifiers
+        if modifier.type == "FLUID" and modifier.fluid_type == "DOMAIN"
+    ]
+    if not fluids:
+        return []
+    return [
+        finding(
+            "fluid-domain",
+            "warning",
+            f"Fluid domains make this build of Blender abort: {names(fluids)}.",
+            "Remove the fluid, or replace it by its baked result as a volume or mesh cache.",
         )
-    if unbaked:
-        found.append(
-            finding(
-                "unbaked-simulation",
-                "warning",
-                f"Simulations without a bake start anew on every worker: {names(unbaked)}.",
-                "Bake them in Blender and send the file with its bake.",
-            )
-        )
-    return found
-
-
-def _is_unbaked(modifier: Any) -> bool:
-    if not modifier.show_render:
-        return False
-    if modifier.type in ("CLOTH", "SOFT_BODY"):
-        return not modifier.point_cache.is_baked
-    if modifier.type == "PARTICLE_SYSTEM":
-        system = modifier.particle_system
-        settings = system.settings
-        moves = settings.type == "EMITTER" or system.use_hair_dynamics
-        return bool(moves and settings.physics_type in ("BOIDS", "FLUID") and not system.point_cache.is_baked)
-    if modifier.type == "NODES":
-        bakes = [bake for bake in getattr(modifier, "bakes", ()) if bake.bake_mode == "ANIMATION"]
-        return _simulates(modifier.node_group, set()) and not any(
-            getattr(bake, "data_blocks", None) is not None and bake.bake_target == "PACKED" for bake in bakes
-        )
-    return False
-
-
-def _simulates(tree: Any, seen: set[int]) -> bool:
-    if tree is None or tree.as_pointer() in seen:
-        return False
-    seen.add(tree.as_pointer())
-    return any(
-        node.bl_idname == "GeometryNodeSimulationInput"
-        or (node.bl_idname == "GeometryNodeGroup" and _simulates(node.node_tree, seen))
-        for node in tree.nodes
-    )
+    ]
 
 
 def _scripts() -> list[Finding]:

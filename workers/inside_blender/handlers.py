@@ -9,7 +9,7 @@ import bpy
 
 from workers import protocol
 from workers.child import Handler, Link, Refusal
-from workers.inside_blender import compat, devices, encode, finish, frame, opening, report, tile
+from workers.inside_blender import compat, devices, encode, finish, frame, opening, playing, report, tile
 from workers.inside_blender.causes import BAD_SCENE
 from workers.inside_blender.session import Session
 
@@ -43,6 +43,8 @@ def handlers(link: Link) -> dict[type[Any], Handler]:
         def answer(request: Any, _: Link) -> protocol.Done:
             if not session.path and not isinstance(request, protocol.Open):
                 raise Refusal(BAD_SCENE, "No scene is open.", "Open one first.")
+            if isinstance(request, (protocol.RenderFrame, protocol.RenderTile)):
+                playing.play(session, request.look)
             return step(session, request)
 
         return answer

@@ -16,6 +16,7 @@ from workers.inside_blender import (
     missing,
     paths,
     sampling,
+    simulation,
 )
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.findings import Finding, finding
@@ -47,7 +48,8 @@ def inspect(session: Session, request: Inspect) -> Done:
             "inner_side": inner_side,
             "inner_margin": inner_margin,
             "breaks_ranges": cutting.ranges(scene),
-            "findings": [*wrong, *general, *missing.missing_files()],
+            "in_order": simulation.in_order(scene),
+            "findings": [*wrong, *general, *simulation.unplayable(scene), *missing.missing_files()],
             "load_seconds": session.load_seconds,
         }
         return Done(report=report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workers.protocol import Answer
 
@@ -16,3 +16,4 @@ class Session:
     path: str = ""
     scene: str = ""  # the file's active one
     load_seconds: float = 0.0
+    played: dict[str, int] = field(default_factory=dict)  # scenes, and the last frame of each that was played

@@ -283,7 +283,6 @@ def test_what_is_missing_or_blocked_is_named(start: Start, build: Build) -> None
         "v = bpy.data.volumes.new('Smoke'); v.filepath = '//gone/smoke.vdb'; v.use_fake_user = True;"
         "d = bpy.data.objects['Suzanne'].driver_add('location', 2).driver;"
         "d.expression = '__import__(\"os\").getpid()';"
-        "bpy.data.objects['Suzanne'].modifiers.new('Cloth', 'CLOTH');"
         "f = bpy.data.objects['Suzanne.001'].modifiers.new('Fluid', 'FLUID');"
         "f.show_viewport = f.show_render = False; f.fluid_type = 'DOMAIN'"  # switched on, it aborts Blender
     )
@@ -293,11 +292,9 @@ def test_what_is_missing_or_blocked_is_named(start: Start, build: Build) -> None
         "missing-image",
         "missing-volume",
         "scripts-blocked",
-        "unbaked-simulation",
         "fluid-domain",
     }
     assert "“Bricks”" in found["missing-image"].what
-    assert "“Suzanne”" in found["unbaked-simulation"].what
     assert all(finding.cure for finding in found.values())
 
 
