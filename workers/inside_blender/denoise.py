@@ -1,10 +1,11 @@
 """Denoises the passes of a merged frame as Cycles would have, on the whole picture.
 
 Cycles hands Open Image Denoise the *sum* of a pixel's samples, before exposure, and divides afterwards
-(intern/cycles/integrator/denoiser_oidn.cpp); with adaptive sampling it hands over the average. A stored
-pass holds ``sum × (exposure / samples)``, so the sum is taken back out first. That is exact where the
-factor is a power of two, which with adaptive sampling means: for every sample count at exposure 1.
-Other factors lose the last bit of the sum (measured at 7 and 12 samples: at most 6e-5).
+(intern/cycles/integrator/denoiser_oidn.cpp); where it counts the samples of each pixel (see
+`sampling.counts_pixels`) it hands over the average. A stored pass holds ``sum × (exposure / samples)``, so
+the sum is taken back out first. That is exact where the factor is a power of two, which for averages means:
+for every sample count at exposure 1. Other factors lose the last bit of the sum (measured at 7 and 12
+samples: at most 6e-5).
 
 The Shadow Catcher pass is denoised too: as an average that knows no exposure, guided by a grey albedo.
 Where a scene has shadow catchers and no such pass, Combined is composed of denoised passes that no file
@@ -58,6 +59,7 @@ class Scale:
     samples: np.float32
     exposure: np.float32
     adaptive: bool
+    averaged: bool
 
     @classmethod
     def of(cls, scene: Any, layer: Any) -> Scale:
@@ -67,6 +69,7 @@ class Scale:
             np.float32(sampling.rendered_samples(scene, layer)),
             np.float32(cycles.film_exposure),
             bool(cycles.use_adaptive_sampling),
+            sampling.counts_pixels(scene),
         )
 
     @property
@@ -76,7 +79,7 @@ class Scale:
 
     def before(self) -> np.float32:
         """Takes a stored pass to what Cycles hands to the denoiser."""
-        return _ONE / self.exposure if self.adaptive else self.samples / self.exposure
+        return _ONE / self.exposure if self.averaged else self.samples / self.exposure
 
 
 def _stored(sums: np.ndarray, samples: Any, exposure: np.float32) -> np.ndarray:
@@ -155,7 +158,7 @@ def denoised(scene: Any, layer: Any, passes: Mapping[str, np.ndarray]) -> dict[s
         clean = prefilter != "FAST"
         result = passes[COMBINED].copy()
         colour = denoiser.denoise(result[..., :3] * scale.before(), guides, clean_guides=clean)
-        if scale.adaptive:
+        if scale.averaged:
             colour *= samples
         result[..., :3] = _stored(colour, samples, scale.exposure)
         found = {COMBINED: result}

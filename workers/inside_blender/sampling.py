@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
+import numpy as np
 
 from workers.inside_blender import compat, content
 from workers.inside_blender.changes import Changes
@@ -70,6 +71,41 @@ def volumes(scene: Any) -> list[str]:
     owners += [material for material in bpy.data.materials if material.users > material.use_fake_user]
     found = [owner.name for owner in owners if _has_volume(owner)]
     return found + [volume.name for volume in bpy.data.volumes if volume.users > volume.use_fake_user]
+
+
+def counts_pixels(scene: Any) -> bool:
+    """Whether Cycles counts the samples of each pixel: then it denoises their averages, not their sums.
+
+    It does for adaptive sampling, for volumes, and where it renders in inner tiles (`Film::update_passes`).
+    """
+    return bool(scene.cycles.use_adaptive_sampling or _shows_volume(scene) or _renders_in_tiles(scene))
+
+
+def _shows_volume(scene: Any) -> bool:
+    if not compat.blurs_volumes():
+        return False
+    materials = (slot.material for thing in content.drawn(scene) for slot in thing.material_slots)
+    return any(owner is not None and _has_volume(owner) for owner in (scene.world, *materials)) or any(
+        thing.type == "VOLUME" for thing in content.drawn(scene)
+    )
+
+
+def _renders_in_tiles(scene: Any) -> bool:
+    side, render = inner_side(compat.inner_tile(scene.cycles)), scene.render
+    width = render.resolution_x * render.resolution_percentage // 100
+    height = render.resolution_y * render.resolution_percentage // 100
+    if render.use_border:  # as Blender truncates it, in float32
+        left, right, bottom, top = (
+            int(np.float32(edge) * np.float32(of))
+            for edge, of in (
+                (render.border_min_x, width),
+                (render.border_max_x, width),
+                (render.border_min_y, height),
+                (render.border_max_y, height),
+            )
+        )
+        width, height = right - left, top - bottom
+    return bool(side and (width * height > side * side or max(width, height) > _INNER_MOST))
 
 
 def reach(scene: Any) -> int:

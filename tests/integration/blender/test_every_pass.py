@@ -10,7 +10,7 @@ import OpenEXR
 import pytest
 
 from farm.domain.tiles import Box, InnerTiles, Size, TileGrid
-from tests.integration.blender.cut import assembled, tile, whole
+from tests.integration.blender.cut import assembled, direct, finish, same_files, tile, whole
 from tests.integration.blender.driver import RenderProcess, read_exr, same_bits
 from workers.protocol import Inspect, Open
 
@@ -143,3 +143,27 @@ def test_pieces_show_the_seams_of_cycles_own_tiles(build: Build, tmp_path: Path,
             assert same_bits(pieces, expected) == []
             apart = assembled(child, grid, tmp_path, area=area, overlap=overlap, size=size)
             assert same_bits(apart, expected) != []
+
+
+@pytest.mark.parametrize("extra", [VOLUME, "scene.cycles.tile_size = 32"])
+def test_what_cycles_counts_the_samples_of_is_denoised_alike_for_any_count(
+    build: Build, tmp_path: Path, extra: str
+) -> None:
+    path = build(
+        extra=extra,
+        width=64,
+        height=48,
+        objects=2,
+        samples=7,
+        denoise=True,
+        file_format="OPEN_EXR_MULTILAYER",
+    )
+    with RenderProcess(tmp_path / "log.txt") as child:
+        child.done(Open(str(path)))
+        report = child.done(Inspect()).report
+        assert report is not None
+        assert (report["blocks_cutting"], report["breaks_exactness"]) == ([], [])
+        direct(child, tmp_path / "direct")
+        whole(child, tmp_path / "merged.exr", size=Size(64, 48))
+        finish(child, tmp_path / "merged.exr", tmp_path / "finish")
+    assert same_files(tmp_path / "direct", tmp_path / "finish") == []
