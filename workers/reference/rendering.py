@@ -81,26 +81,9 @@ def _give_frames_a_format(scene: Any) -> list[str]:
         if deep:
             settings.exr_codec = "ZIP"
         notes.append("The scene's output holds no single frames: its frames were compared.")
-    if not getattr(render, "save_output", True) and not _file_outputs(scene):
+    if not getattr(render, "save_output", True) and not naming.writers(scene):
         render.save_output = True
     return notes
-
-
-def _file_outputs(scene: Any) -> bool:
-    """Whether a File Output node writes when ``scene`` is rendered."""
-    waiting = [scene.compositing_node_group] if scene.render.use_compositing else []
-    seen: list[Any] = []
-    while waiting:
-        tree = waiting.pop()
-        if tree is None or tree in seen:
-            continue
-        seen.append(tree)
-        for node in tree.nodes:
-            if node.bl_idname == "CompositorNodeOutputFile" and not node.mute:
-                return True
-            if node.bl_idname == "CompositorNodeGroup" and not node.mute:
-                waiting.append(node.node_tree)
-    return False
 
 
 def _written(folder: str) -> list[str]:
