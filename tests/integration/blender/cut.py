@@ -23,7 +23,7 @@ def tile(
     exr: Path,
     frame: int = 3,
     size: Size = FRAME,
-    samples: list[int] | None = None,
+    part: list[int] | None = None,
     **rest: Any,
 ) -> None:
     """Render the pixels of ``box`` to ``exr``."""
@@ -36,7 +36,7 @@ def tile(
             height=box.height,
             exr=str(exr),
             preview=str(exr.with_suffix(".jpg")),
-            samples=samples,
+            samples=part,
         )
     )
 

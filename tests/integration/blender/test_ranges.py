@@ -66,7 +66,7 @@ def test_ranges_average_to_the_samples_at_once(build: Build, tmp_path: Path, nam
         child.done(Open(str(path)))
         expected = whole(child, tmp_path / "whole.exr", size=SIZE)
         ranges = [
-            (count, whole(child, tmp_path / "part.exr", size=SIZE, samples=[first, count, TOTAL, 0]))
+            (count, whole(child, tmp_path / "part.exr", size=SIZE, part=[first, count, TOTAL, 0]))
             for first, count in ((0, 8), (8, 8), (16, 5))
         ]
         again = whole(child, tmp_path / "again.exr", size=SIZE)
@@ -89,9 +89,9 @@ def test_a_range_of_all_samples_is_the_picture_and_another_seed_is_another(
     with RenderProcess(tmp_path / "log.txt") as child:
         child.done(Open(str(build(width=64, height=36, objects=2, samples=8))))
         expected = whole(child, tmp_path / "whole.exr", size=SIZE)
-        all_of_it = whole(child, tmp_path / "all.exr", size=SIZE, samples=[0, 8, 8, 0])
+        all_of_it = whole(child, tmp_path / "all.exr", size=SIZE, part=[0, 8, 8, 0])
         assert same_bits({name: all_of_it[name] for name in expected}, expected) == []
-        other = whole(child, tmp_path / "other.exr", size=SIZE, samples=[0, 8, 8, 1])
+        other = whole(child, tmp_path / "other.exr", size=SIZE, part=[0, 8, 8, 1])
         assert "ViewLayer.Combined.R" in same_bits({name: other[name] for name in expected}, expected)
-        fewer = whole(child, tmp_path / "fewer.exr", size=SIZE, samples=[0, 8, 64, 0])
+        fewer = whole(child, tmp_path / "fewer.exr", size=SIZE, part=[0, 8, 64, 0])
         assert "ViewLayer.Combined.R" in same_bits({name: fewer[name] for name in expected}, expected)
