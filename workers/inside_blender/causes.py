@@ -20,13 +20,20 @@ def from_blender(error: RuntimeError, doing: str) -> Refusal:
 
     ``doing`` names the work in progress, such as “frame 12”.
     """
-    text = str(error).strip().removeprefix("Error: ").split("\n")[0].rstrip(".")
+    lines = str(error).strip().removeprefix("Error: ").split("\n")
+    text = lines[0].rstrip(".")
     lower = text.lower()
     if "no camera" in lower:
         return Refusal(
             BAD_SCENE,
             f"Blender cannot render {doing}: the scene has no camera.",
             "Add a camera to the scene, or name one with --camera.",
+        )
+    if lower.startswith("parse errors in path"):
+        return Refusal(
+            BAD_SCENE,
+            f"Blender cannot name {doing}. {' '.join(line.lstrip('- ') for line in lines[1:])}",
+            "Correct the output path in the file; a brace that is meant is written twice.",
         )
     if "out of memory" in lower or "out of gpu memory" in lower or "bad_alloc" in lower:
         return Refusal(

@@ -60,6 +60,9 @@ class Changes:
 
     def lend_format(self, settings: Any) -> Any:
         """``settings`` (an ``ImageFormatSettings``) to be changed at will until the end."""
+        linear = getattr(settings, "linear_colorspace_settings", None)
+        if linear is not None:  # put back last: a change of format chooses it anew
+            self._stack.callback(_put_back, linear, "name", linear.name)
         before = [(name, getattr(settings, name)) for name in FORMAT_SETTINGS if hasattr(settings, name)]
         self._stack.callback(_put_all_back, settings, before)
         return settings

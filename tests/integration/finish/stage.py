@@ -202,9 +202,12 @@ SCENES: dict[str, Stage] = {
         overlap=8,
     ),
     "glare and matte": Stage({"compositor": "glare"}),
-    "nested group, 2 layers": Stage({"compositor": "nested", "layers": 2, "denoise": True}),
+    "nested group, 2 layers": Stage({"compositor": "nested", "layers": 2}),
     "denoised shadow catcher": Stage({"denoise": True, "extra": _CATCHER}),
     "two scenes": Stage({"extra": _OTHER}, each=_TWO),
-    "file outputs": Stage({"denoise": True}, each=_FILES),
+    "file outputs": Stage(each=_FILES),
+    "working space ACEScg": Stage(
+        {"denoise": True, "extra": "bpy.ops.wm.set_working_color_space(working_space='ACEScg')"}
+    ),
     "stamped": Stage({"extra": "scene.timeline_markers.new('mark', frame=2)"}, each=_STAMPED),
 }

@@ -135,6 +135,11 @@ REFUSED: dict[str, tuple[str, str]] = {
         "own = new('CompositorNodeRLayers'); own.scene = scene",
         "“Bare”",
     ),
+    "an output path with a template that is none": (
+        _TREE + "link(source.outputs['Image'], result);"
+        "scene.render.filepath = '//an output path with a template that is none/{frame}_##'",
+        "Unknown variable referenced in template expression '{frame}'.",
+    ),
 }
 
 

@@ -75,6 +75,12 @@ def row(
             direct = {_inside(path, plain.folder, case.name): path for path in plain.render(case.name)}
             done = pieces.finish(merged[case.split], case.name, case.name)
             finished = {name: pieces.folder / case.name / name for name in done.outputs}
+            if request.param == "plain":  # what one frame sets is given back for the next
+                again = pieces.finish(merged[case.split], f"again/{case.name}", case.name)
+                finished |= {
+                    f"again/{name}": pieces.folder / "again" / case.name / name for name in again.outputs
+                }
+                direct |= {f"again/{name}": path for name, path in direct.items()}
             read = [path for path in (*direct.values(), *finished.values()) if path.suffix != ".exr"]
             found[case.name] = Outcome(direct, finished, {path: plain.pixels(path) for path in read})
     return found

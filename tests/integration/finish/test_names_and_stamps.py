@@ -147,38 +147,46 @@ KEPT = {
     "adaptive": "scene.cycles.use_denoising = scene.cycles.use_adaptive_sampling = True;"
     "scene.cycles.adaptive_threshold = 0.1; scene.cycles.samples = 20",
     "stored": "scene.cycles.use_denoising = True; scene.view_layers[0].cycles.denoising_store_passes = True",
+    "own linear space": "save_as(scene, 'OPEN_EXR_MULTILAYER'); s = scene.render.image_settings;"
+    "s.color_management, s.linear_colorspace_settings.name = 'OVERRIDE', 'ACEScg';"
+    "scene.cycles.use_denoising = True",
     "stamped": "scene.render.use_stamp = scene.render.use_stamp_note = True;"
     "scene.render.stamp_note_text = 'x'",
 }
 
 
+#: Kept passes and output of a whole frame and of a cut one: (whole, cut, whole's output, cut's output).
+Kept = dict[str, tuple[Path, Path, Path, Path]]
+
+
 @pytest.fixture(scope="module")
-def kept(
-    build: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[Path, Path]]:
-    """The kept passes of a frame by case: rendered whole, and put together."""
+def kept(build: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder = tmp_path_factory.mktemp("kept")
     options = {"width": SIZE.width, "height": SIZE.height, "samples": 2, "objects": 3, "layers": 2}
     scene = build(compositor="glare", variants=KEPT, **options)
-    found = {}
+    found: Kept = {}
     with Pieces(scene, folder / "whole") as whole, Pieces(scene, folder / "pieces") as pieces:
         for name in KEPT:
             paths = whole.folder / f"{name}.exr", pieces.folder / f"{name}.exr"
-            whole.whole(f"out/{name}", name, exr=str(paths[0]))
+            (direct,) = whole.whole(f"out/{name}", name, exr=str(paths[0])).outputs
             merged = pieces.merged(TileGrid(2, 2), SIZE, scene=name, overlap=2 if name == "adaptive" else 0)
-            pieces.finish(merged, f"out/{name}", name, exr=str(paths[1]))
-            found[name] = paths
+            (output,) = pieces.finish(merged, f"out/{name}", name, exr=str(paths[1])).outputs
+            found[name] = (
+                *paths,
+                whole.folder / "out" / name / direct,
+                pieces.folder / "out" / name / output,
+            )
     return found
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_kept_passes_of_a_cut_frame_are_those_of_a_whole_one(
-    kept: dict[str, tuple[Path, Path]], name: str
-) -> None:
-    whole, cut = kept[name]
+def test_kept_passes_of_a_cut_frame_are_those_of_a_whole_one(kept: Kept, name: str) -> None:
+    whole, cut, direct, output = kept[name]
     passes = read_exr(whole)
     assert same_bits(passes, read_exr(cut)) == []
     assert metadata(cut) == metadata(whole)
+    if output.suffix == ".exr":
+        assert same_bits(read_exr(direct), read_exr(output)) == []
     assert "Composite.Combined.R" in passes
     assert ("ViewLayer.Noisy Image.R" in passes) == (name != "stamped")
     assert ("ViewLayer.Denoising Albedo.R" in passes) == (name == "stored")
