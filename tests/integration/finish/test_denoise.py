@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from farm.domain.tiles import Size, TileGrid
+from farm.domain.tiles import Box, Size, TileGrid
 from tests.integration.blender.driver import read_exr, same_bits
 from tests.integration.finish.ways import Pieces, Plain
 
@@ -109,3 +109,41 @@ def test_a_sum_that_lost_its_last_bit_is_denoised_within_a_few_millionths(both: 
     for channel in "RGB":
         first, second = (found[f"ViewLayer.Combined.{channel}"] for found in both[name])
         assert float(np.abs(first - second).max()) < 2e-5 * brightest
+
+
+SHAPES = {
+    "two views": "scene.render.use_multiview = True;"
+    "scene.render.image_settings.views_format = 'MULTIVIEW'; scene.cycles.use_adaptive_sampling = True",
+    "views by name": "r = scene.render; r.use_multiview = True; r.views_format = 'MULTIVIEW';"
+    "r.image_settings.views_format = 'MULTIVIEW'; scene.camera.name = 'Camera_L';"
+    "add_camera(scene, 'Camera_R', 0.3)",
+    "cropped region": "scene.render.use_border = scene.render.use_crop_to_border = True",
+    "region": "scene.render.use_border = True",
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_views_and_regions_are_denoised_as_in_the_render(
+    build: Callable[..., Path], tmp_path: Path, name: str
+) -> None:
+    region = "r = scene.render; r.border_min_x, r.border_max_x = 0.25, 0.75;"
+    region += "r.border_min_y, r.border_max_y = 0.2, 0.7;"  # pixels 7 to 25, y up
+    scene = build(
+        width=SIZE.width,
+        height=SIZE.height,
+        objects=3,
+        denoise=True,
+        file_format="OPEN_EXR_MULTILAYER",
+        output="//shot/a_",
+        extra=region + SHAPES[name],
+    )
+    with Plain(scene, tmp_path / "plain") as plain, Pieces(scene, tmp_path / "pieces") as pieces:
+        (direct,) = plain.render("Scene")
+        area = Box(15, 12, 30, 18) if "region" in name else SIZE.box
+        merged = pieces.merged(TileGrid(2, 2), SIZE, area=area, overlap=2)
+        (output,) = pieces.finish(merged, "out").outputs
+        passes = read_exr(direct)
+        assert same_bits(passes, read_exr(pieces.folder / "out" / output)) == []
+    noisy = [key for key in passes if "Noisy Image" in key]
+    assert len(noisy) == (8 if "views" in name else 4)
+    assert all(np.ptp(passes[key]) > 0 for key in noisy if not key.endswith("A"))

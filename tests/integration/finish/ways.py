@@ -13,7 +13,7 @@ import numpy as np
 import OpenEXR
 from PIL import Image
 
-from farm.domain.tiles import Size, TileGrid
+from farm.domain.tiles import Box, Size, TileGrid
 from tests.integration.blender.driver import RenderProcess, look
 from workers.protocol import Done, FinishFrame, Open, RenderFrame, RenderTile
 from workers.volatile import is_volatile
@@ -99,13 +99,18 @@ class Pieces:
         frame: int = FRAME,
         scene: str | None = None,
         overlap: int = 0,
+        area: Box | None = None,
         **rest: Any,
     ) -> Path:
-        """Render each tile of ``grid`` and put them together: bit for bit, nothing is computed."""
+        """Render each tile of ``grid`` and put them together: bit for bit, nothing is computed.
+
+        ``area`` is the render region, y down, where the scene has one.
+        """
+        area = area or size.box
         target = self.folder / f"merged-{grid.columns}x{grid.rows}-{frame}-{scene}.exr"
         parts: list[OpenEXR.Part] = []
         for index in range(len(grid)):
-            tile = grid.tile(index, size.box, overlap)
+            tile = grid.tile(index, area, overlap)
             core, rendered = tile.core, tile.rendered
             border = rendered.border(size)
             piece = self.folder / "piece.exr"
@@ -121,13 +126,14 @@ class Pieces:
             )
             with OpenEXR.File(str(piece), separate_channels=True) as file:
                 if not parts:
-                    parts = [_empty(part, size) for part in file.parts]
+                    parts = [_empty(part, area) for part in file.parts]
                 for whole, part in zip(parts, file.parts, strict=True):
                     for name, channel in part.channels.items():
                         top, left = core.y - rendered.y, core.x - rendered.x
-                        whole.channels[name].pixels[
-                            core.y : core.y + core.height, core.x : core.x + core.width
-                        ] = channel.pixels[top : top + core.height, left : left + core.width]
+                        y, x = core.y - area.y, core.x - area.x
+                        whole.channels[name].pixels[y : y + core.height, x : x + core.width] = channel.pixels[
+                            top : top + core.height, left : left + core.width
+                        ]
         OpenEXR.File(parts).write(str(target))
         return target
 
@@ -148,11 +154,11 @@ class Pieces:
         return self.child.done(request)
 
 
-def _empty(part: OpenEXR.Part, size: Size) -> OpenEXR.Part:
+def _empty(part: OpenEXR.Part, area: Box) -> OpenEXR.Part:
     skip = ("dataWindow", "displayWindow", "channels", "chunkCount")
     header = {key: value for key, value in part.header.items() if key not in skip}
     channels = {
-        name: np.zeros((size.height, size.width), channel.pixels.dtype)
+        name: np.zeros((area.height, area.width), channel.pixels.dtype)
         for name, channel in part.channels.items()
     }
     return OpenEXR.Part(header, channels, part.header["name"])
