@@ -51,6 +51,16 @@ def in_order(scene: Any) -> list[Finding]:
         for kind, what in _KINDS.items()
         if kind in found
     ]
+    if "rigid-bodies" in found and len(found) > 1:  # measured: 3 of 32 processes played something else
+        reasons.append(
+            finding(
+                "simulation-race",
+                "warning",
+                "Rigid bodies beside other simulations: Blender does not play them alike each time, so that "
+                "two renders of a frame can differ.",
+                "Bake the rigid bodies in Blender and send the file again.",
+            )
+        )
     return [*reasons, *_apart(disturbed, unseen)]
 
 

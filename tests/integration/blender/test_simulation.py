@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from farm.domain.scene import SceneReport
+from farm.domain.scene import SceneReport, Weight
 from tests.integration.blender.driver import RenderProcess, look, read_exr, same_bits
 from tests.integration.blender.simulated import KINDS, SMALL, plain, simulating
 from workers.inside_blender.simulation import APART as FOUND_APART
@@ -148,6 +148,16 @@ def test_what_the_viewport_hides_is_not_played_and_told(start: Start, build: Bui
     found = {finding.code: finding for finding in report(start(build(extra=hidden, **SMALL))).in_order}
     assert set(found) == {"cloth", APART, "simulation-unseen"}
     assert "“Suzanne”" in found["simulation-unseen"].what
+
+
+def test_rigid_bodies_beside_other_simulations_are_told(start: Start, build: Build) -> None:
+    both = simulating("rigid-bodies", KINDS["cloth"])
+    found = report(start(build(extra=both, **SMALL))).in_order
+    assert [(one.code, one.weight) for one in found] == [
+        ("cloth", Weight.NOTE),
+        ("rigid-bodies", Weight.NOTE),
+        ("simulation-race", Weight.WARNING),
+    ]
 
 
 def test_what_is_kept_on_disk_alone_is_told(start: Start, build: Build) -> None:
