@@ -5,7 +5,6 @@
 - 5.0 gave image settings a ``media_type`` that must be set before the format.
 - 5.0 gave File Output nodes ``directory``, ``file_name`` and ``file_output_items``; before, they had
   ``base_path`` and slots.
-- 5.0 turned the Denoise node's options into sockets; before, they were properties.
 - 5.0 blurs a guiding buffer where there are volumes; 5.1 always renders large pictures in tiles of its own.
 - 5.0 lets the render operator be told which frames to render; before, it took the scene's range.
 - 4.4 renamed the sequencer's ``sequences`` to ``strips``.
@@ -19,7 +18,6 @@ from typing import Any
 import bpy
 
 MULTILAYER = "OPEN_EXR_MULTILAYER"
-_MENU = {"NONE": "None", "FAST": "Fast", "ACCURATE": "Accurate", "BALANCED": "Balanced", "HIGH": "High"}
 
 
 def version() -> str:
@@ -69,44 +67,6 @@ def compositor_trees() -> Iterator[Any]:
         tree = getattr(scene, "node_tree", None)
         if tree is not None:
             yield tree
-
-
-def new_compositor(scene: Any) -> tuple[Any, Any]:
-    """Give ``scene`` an empty compositor; returns the tree and the input socket that is its result."""
-    if hasattr(scene, "compositing_node_group"):
-        tree = bpy.data.node_groups.new("Tessera", "CompositorNodeTree")
-        tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
-        scene.compositing_node_group = tree
-        return tree, tree.nodes.new("NodeGroupOutput").inputs[0]
-    scene.use_nodes = True
-    tree = scene.node_tree
-    tree.nodes.clear()
-    return tree, tree.nodes.new("CompositorNodeComposite").inputs["Image"]
-
-
-def new_multiply(tree: Any) -> tuple[Any, Any, Any]:
-    """A node that multiplies two colours in ``tree``: its two inputs and its output."""
-    if hasattr(bpy.types, "CompositorNodeMixRGB"):
-        node = tree.nodes.new("CompositorNodeMixRGB")
-        node.blend_type = "MULTIPLY"
-        return node.inputs[1], node.inputs[2], node.outputs[0]
-    node = tree.nodes.new("ShaderNodeMix")
-    node.data_type, node.blend_type = "RGBA", "MULTIPLY"
-    node.inputs["Factor"].default_value = 1.0
-    first, second = (socket for socket in node.inputs if socket.type == "RGBA")
-    return first, second, next(socket for socket in node.outputs if socket.type == "RGBA")
-
-
-def set_denoise(node: Any, prefilter: str, quality: str) -> None:
-    """Set a Denoise node to Cycles' own ``denoising_prefilter`` and ``denoising_quality``."""
-    if "Prefilter" in node.inputs:
-        node.inputs["HDR"].default_value = True
-        node.inputs["Prefilter"].default_value = _MENU[prefilter]
-        node.inputs["Quality"].default_value = _MENU[quality]
-        return
-    node.use_hdr, node.prefilter = True, prefilter
-    if hasattr(node, "quality"):
-        node.quality = quality
 
 
 def set_format(settings: Any, file_format: str) -> None:

@@ -33,7 +33,7 @@ def finish_frame(session: Session, request: FinishFrame) -> Done:
         denoising = time.monotonic() - started
         register()
         Replay.merged, Replay.header = merged, header
-        Replay.error, Replay.replayed = None, []
+        Replay.error = None
         Replay.totals = _adaptive_totals(scene)
         changes.set(scene.render, "engine", Replay.bl_idname)
         try:

@@ -32,7 +32,6 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
     totals: ClassVar[dict[str, int]] = {}  # samples of each layer that is sampled adaptively
     #: What went wrong inside a callback: Blender prints exceptions there and goes on.
     error: ClassVar[Exception | None] = None
-    replayed: ClassVar[list[str]] = []
 
     def update_render_passes(self, scene: Any = None, renderlayer: Any = None) -> None:
         """Declare the passes that Cycles would: sockets and links of the node tree stay as they are."""
@@ -45,7 +44,6 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
         name = depsgraph.view_layer_eval.name
         try:
             self._fill(name)
-            cls.replayed.append(name)
         except Exception as error:  # noqa: BLE001 - told by `finish` after the render
             cls.error = error
             self.report({"ERROR"}, str(error))
