@@ -209,10 +209,10 @@ async def test_frames_before_are_played_where_the_frame_depends_on_them(
     assert len(set(combined.values())) == 3
 
 
-#: One kind at a time: a zone and a rigid body in one scene came out otherwise in 5 of 30 processes (5.2.3).
+#: Rigid bodies are left out: Blender itself does not play them alike each time. One of a thing that is
+#: keyframed too, as these are, came out otherwise in 2 of 24 processes here and 8 of 24 of a job (5.2.3).
 SIMULATED = {
     "zone": SIMULATION,
-    "rigid body": "bpy.context.view_layer.objects.active = scene.objects[1]; bpy.ops.rigidbody.object_add()",
     "cloth": (
         "bpy.ops.mesh.primitive_grid_add(x_subdivisions=8, y_subdivisions=8, location=(0, 0, 3));"
         "bpy.ops.object.modifier_add(type='CLOTH')"
