@@ -81,7 +81,7 @@ def table(entries: Iterable[Entry]) -> str:
     lines = ["| scene | cut | result | passes | outputs | what |", "|---|---|---|---:|---:|---|"]
     for entry in sorted(entries, key=lambda entry: (entry.scene, entry.cut)):
         what = entry.why
-        if entry.verdict is Verdict.DIFFERS:
+        if entry.differing:
             what = f"{', '.join(entry.differing[:3])}: by {entry.largest:.3g} at most"
         cells = (entry.scene, entry.cut, entry.verdict.value, entry.passes, entry.outputs, what)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")

@@ -64,14 +64,19 @@ def process_per_frame(scene: Path, out: Path, frames: int) -> Timing:
 
 
 @contextmanager
-def farm(home: Path) -> Iterator[float]:
-    """A farm with one worker in ``home``; gives the seconds that its start took, and ends it after."""
+def farm(home: Path, workers: int = 1) -> Iterator[float]:
+    """A farm with its workers in ``home``; gives the seconds that its start took, and ends it after."""
     started = time.perf_counter()
     try:
-        _farm(home, "up", "--workers", "1", "--json")
+        _farm(home, "up", "--workers", str(workers), "--json")
         yield time.perf_counter() - started
     finally:
         _farm(home, "down", "--json")
+
+
+def url(home: Path) -> str:
+    """Where the farm in ``home`` listens."""
+    return str(_farm(home, "status", "--json")["url"])
 
 
 def farm_render(way: str, home: Path, scene: Path, out: Path, frames: int) -> Timing:

@@ -101,7 +101,7 @@ class Proof(Value):
     @property
     def exact(self) -> bool:
         """Whether nothing differs by more than the tolerance."""
-        return all(row.same for row in self.rows)
+        return bool(self.rows) and all(row.same for row in self.rows)
 
 
 class Order(Value):

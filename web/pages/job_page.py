@@ -11,7 +11,7 @@ from farm.domain.job import Principal
 from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED, TaskState
 from farm.domain.tiles import Box, Size
-from farm.domain.views import AttemptView, FrameView, JobView, TileView
+from farm.domain.views import AttemptView, FrameView, JobView
 from farm.domain.work import Role
 from web.html import html
 from web.needs import Farm, Who
@@ -96,7 +96,7 @@ def _page(
         picture=picture(job),
         full=frame_size(job),
         ranged=ranged,
-        tiles=[] if frame is None else [(tile, rendered(job, tile)) for tile in frame.tiles],
+        tiles=[] if frame is None else frame.tiles,
         counts=job.frames if tiled is None else tiled,
         unit="frame" if tiled is None else "sample range" if ranged else "tile",
         downloads=[] if frame is None else downloads(frame),
@@ -124,12 +124,6 @@ def picture(job: JobView) -> Box:
     if job.plan is not None and job.report is not None and job.report.crops:
         return job.plan.area
     return frame_size(job).box
-
-
-def rendered(job: JobView, tile: TileView) -> Box:
-    """What a tile's preview shows: its box and the overlap around it."""
-    box = Box(tile.x, tile.y, tile.width, tile.height)
-    return box if job.plan is None else box.grown(job.plan.overlap, job.plan.area)
 
 
 def downloads(frame: FrameView) -> list[Any]:

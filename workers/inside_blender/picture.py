@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 
 from workers.child import Refusal
-from workers.inside_blender import compat, content
+from workers.inside_blender import compat, content, sampling
 from workers.inside_blender.causes import BAD_RESULT, from_blender
 from workers.inside_blender.changes import Changes
 from workers.inside_blender.progress import Watch
@@ -27,10 +27,12 @@ def render(scene: Any, frame: int, doing: str) -> None:
 
     Raises `Refusal` in place of the operator's error.
     """
-    try:
-        state = compat.render_animation(scene, frame)
-    except RuntimeError as error:
-        raise from_blender(error, doing) from error
+    with Changes() as changes:
+        sampling.spare_memory(changes, scene)
+        try:
+            state = compat.render_animation(scene, frame)
+        except RuntimeError as error:
+            raise from_blender(error, doing) from error
     if "FINISHED" not in state:
         raise Refusal(BAD_RESULT, f"Blender ended {doing} without finishing it: {state}.")
 

@@ -95,3 +95,15 @@ def test_a_range_of_all_samples_is_the_picture_and_another_seed_is_another(
         assert "ViewLayer.Combined.R" in same_bits({name: other[name] for name in expected}, expected)
         fewer = whole(child, tmp_path / "fewer.exr", size=SIZE, part=[0, 8, 64, 0])
         assert "ViewLayer.Combined.R" in same_bits({name: fewer[name] for name in expected}, expected)
+
+
+def test_single_samples_of_several_layers_come_out_the_same_from_a_warm_process(
+    build: Build, tmp_path: Path
+) -> None:
+    with RenderProcess(tmp_path / "log.txt") as child:
+        child.done(Open(str(build(width=64, height=36, objects=2, samples=4, layers=2))))
+        first = whole(child, tmp_path / "first.exr", size=SIZE, part=[0, 1, 4, 0])
+        second = whole(child, tmp_path / "second.exr", size=SIZE, part=[1, 1, 4, 0])
+        again = whole(child, tmp_path / "again.exr", size=SIZE, part=[0, 1, 4, 0])
+    assert same_bits(first, again) == []
+    assert "Layer 1.Combined.R" in same_bits(first, second)

@@ -71,10 +71,10 @@ def test_no_camera_and_another_engine_fail_with_a_cure(start: Start, build: Buil
         assert failed.cure
 
 
-def test_a_frame_below_zero_is_refused(start: Start, build: Build, tmp_path: Path) -> None:
+def test_a_frame_below_zero_is_rendered_by_its_number(start: Start, build: Build, tmp_path: Path) -> None:
     child = start(build(**SMALL))
-    failed = child.failed(RenderFrame(look(-4), str(tmp_path / "out"), str(tmp_path / "p.jpg")))
-    assert (failed.cause, "frame -4" in failed.what) == ("bad-scene", True)
+    done = child.done(RenderFrame(look(-4), str(tmp_path / "out"), str(tmp_path / "p.jpg")))
+    assert done.outputs == ["shot_-0004.png"]
 
 
 def test_a_line_that_is_no_message_ends_the_process(start: Start) -> None:

@@ -276,11 +276,11 @@ def _region(farm: FakeFarm) -> None:
 
 
 def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:
-    """Commit a tile with a preview of the box it rendered, overlap included."""
+    """Commit a tile with a preview of it."""
     job = farm.all[job_id]
     plan = job.view.plan
     assert plan is not None
-    box = plan.piece(index).tile.rendered
+    box = plan.piece(index).tile.core
     picture = pictures.crop(
         "marble", frame, (960, 540), (box.x, box.y, box.width, box.height), (plan.width, plan.height)
     )
