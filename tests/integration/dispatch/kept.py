@@ -20,7 +20,7 @@ from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import LOCAL_OWNER, JobSpec
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKind
-from farm.store import Database, jobs, outputs, scenes
+from farm.store import Database, jobs, outputs, scenes, work
 from tests.unit.dispatch.play import MANIFEST, Play
 
 
@@ -102,6 +102,8 @@ class Kept(Play):
             assert set(kept.jobs) == set(begun)
             for job_id, job in begun.items():
                 _check_job(kept.jobs[job_id], job)
+                tries = {row.id: row.state for row in work.attempts_of_job(connection, job_id)}
+                assert tries == {a: s for a, s in self.attempts.items() if self.keys[a].job_id == job_id}
                 for number, left in self.left.items():
                     if number[0] == job_id and left.pieces:
                         rows = outputs.of_frames(connection, job_id, [number[1]])[number[1]]

@@ -162,9 +162,10 @@ class KeptFarm(Farm):
         self.play.kill()
 
     def teardown(self) -> None:
-        if hasattr(self, "play"):
+        assert isinstance(self.play, Kept)
+        try:
             super().teardown()
-            assert isinstance(self.play, Kept)
+        finally:
             self.play.store.close()
 
 

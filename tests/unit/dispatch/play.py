@@ -123,7 +123,9 @@ class Play:
     proofs: list[do.FrameVerified] = field(default_factory=list)
     #: What other jobs can use of a job's frames: filled as frames are done, or by a test.
     left: dict[tuple[str, int], Earlier] = field(default_factory=dict)
-    pieces: dict[tuple[str, int], dict[int, str]] = field(default_factory=dict)  # key by frame and number
+    known: dict[tuple[str, int], Earlier] = field(default_factory=dict)  # what a job was told of the other
+    pieces: dict[tuple[str, int], dict[int, PieceRef]] = field(default_factory=dict)  # by frame and number
+    renders: Counter[TaskKey] = field(default_factory=Counter)  # of pieces that were found at fault
     jobs_seen: dict[str, Job] = field(default_factory=dict)
     last_in_order: dict[str, int] = field(default_factory=dict)  # the newest frame that was begun, by job
 
@@ -169,7 +171,9 @@ class Play:
     def assign(self) -> None:
         for job in self.core.state.jobs.values():
             if numbers := unknown_ahead(job):
-                self.apply(self.core.handle(told.EarlierFound(job.id, self.earlier(job, numbers)), self.now))
+                found = self.earlier(job, numbers)
+                self.known |= {(job.id, number): earlier for number, earlier in found.items()}
+                self.apply(self.core.handle(told.EarlierFound(job.id, found), self.now))
         self.apply(self.core.assign(self.now))
 
     def earlier(self, job: Job, numbers: list[int]) -> dict[int, Earlier]:
@@ -229,25 +233,22 @@ class Play:
                 assert job_id not in self.plans
                 self.plans[job_id] = plan
             case do.FrameOpened(job_id, frame, _):
-                taken = self.jobs_seen[job_id].adds_to
-                left = self.left.get((taken or "", frame), Earlier()) if taken else Earlier()
-                there = {
-                    tile: ref.key for tile, ref in left.pieces.items() if tile < self.plans[job_id].taken
-                }
-                self.pieces[job_id, frame] = there
+                left = self.known.get((job_id, frame), Earlier())
+                taken = self.plans[job_id].taken
+                self.pieces[job_id, frame] = {tile: ref for tile, ref in left.pieces.items() if tile < taken}
             case do.FrameAnew(job_id, frame, _):
                 self.anew.append(frame)
                 for key in [key for key in self.commits if (key.job_id, key.frame) == (job_id, frame)]:
                     self._take_back(key)
                 self.pieces[job_id, frame].clear()
                 for key in [key for key in self.faults if (key.job_id, key.frame) == (job_id, frame)]:
-                    del self.faults[key]
+                    del self.faults[key], self.renders[key]
             case do.PiecesAnew(job_id, frame, pieces, _):
                 for tile in pieces:
                     key = TaskKey(job_id, TaskKind.TILE, frame, tile)
                     self.faults[key] += 1
                     assert self.faults[key] < MAX_FAILURES, f"{key} is rendered for ever"
-                    del self.pieces[job_id, frame][tile]
+                    self.renders[key] = self.pieces[job_id, frame].pop(tile).renders
                     if key in self.commits:  # else it is an earlier job's, and stays where it is
                         self._take_back(key)
             case do.FrameChanged():
@@ -295,12 +296,14 @@ class Play:
             assert key.tile is not None
             of_frame = self.pieces[key.job_id, key.frame or 0]
             assert key.tile not in of_frame
-            of_frame[key.tile] = result.files[0].key
+            assert result.render_class is not None
+            made = piece_at(key.tile, result.files[0].key, result.render_class)
+            of_frame[key.tile] = made.model_copy(update={"renders": self.renders[key] + 1})
         elif key.kind in (TaskKind.FINISH, TaskKind.FRAME):
             assert key.frame is not None
             assert result.render_class is not None
-            there = self.pieces[key.job_id, key.frame] if self.jobs_seen[key.job_id].keeps_pieces else {}
-            pieces = {tile: piece_at(tile, at, result.render_class) for tile, at in there.items()}
+            kept = self.jobs_seen[key.job_id].keeps_pieces
+            pieces = dict(self.pieces[key.job_id, key.frame]) if kept else {}
             self.left[key.job_id, key.frame] = Earlier(result.render_class, pieces)
 
     def _check_turn(self, key: TaskKey) -> None:
@@ -322,7 +325,7 @@ class Play:
             assert order.plan is not None
             assert order.render_class is not None
             assert [piece.tile for piece in order.pieces] == list(range(order.plan.pieces_per_frame))
-            assert {p.tile: p.key for p in order.pieces} == self.pieces[key.job_id, key.frame or 0]
+            assert {p.tile: p for p in order.pieces} == self.pieces[key.job_id, key.frame or 0]
             assert order.render_class.blender == info.render_class.blender
         elif order.kind is TaskKind.TILE and info.device == "CPU":
             assert order.render_class == info.render_class
@@ -348,7 +351,7 @@ class Play:
         for job in state.jobs.values():
             assert self.jobs[job.id].state is job.state
             for frame in job.frames.values():
-                there = {tile: piece.ref.key for tile, piece in frame.pieces.items()}
+                there = {tile: piece.ref for tile, piece in frame.pieces.items()}
                 assert there == self.pieces[job.id, frame.number]
                 waiting = {k.tile for k in job.tasks if k.frame == frame.number and k.kind is TaskKind.TILE}
                 assert not waiting & there.keys(), "a piece that is there is rendered again"

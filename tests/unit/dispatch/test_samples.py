@@ -54,7 +54,7 @@ def test_pieces_to_which_samples_can_be_added_outlive_their_frame() -> None:
     play.finish_all()
     assert play.jobs["j1"].state is JobState.DONE
     assert play.dropped == []
-    assert [ref.key for ref in play.left["j1", 1].pieces.values()] == [play.pieces["j1", 1][0]]
+    assert list(play.left["j1", 1].pieces.values()) == [play.pieces["j1", 1][0]]
 
 
 def test_pieces_of_a_frame_that_failed_are_of_no_use_to_anyone() -> None:
@@ -103,7 +103,7 @@ def test_a_frame_whose_class_is_gone_is_rendered_as_a_whole_on_another(play: Pla
     assert play.orders(TaskKind.TILE)
     play.finish_all()
     assert play.jobs["b1"].state is JobState.DONE
-    assert [key.startswith("jobs/b1/") for key in play.pieces["b1", 1].values()] == [True] * 3
+    assert [ref.key.startswith("jobs/b1/") for ref in play.pieces["b1", 1].values()] == [True] * 3
 
 
 def test_a_piece_that_is_not_there_any_more_is_rendered_here(play: Play) -> None:
