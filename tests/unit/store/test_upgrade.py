@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect
 from farm.domain.errors import Unavailable
 from farm.domain.job import LOCAL_OWNER, JobSpec
 from farm.domain.states import JobState, TaskState
-from farm.domain.work import Proof
+from farm.domain.work import Proof, Row
 from farm.store import Database, frames, head, jobs, outputs, proofs, scenes, upgrade, work
 from tests.unit.dispatch.play import AVX2, MANIFEST
 
@@ -51,7 +51,8 @@ def test_a_file_of_the_first_version_keeps_its_jobs_and_takes_new_ones(old: Path
         assert head.take(c, 9.0) == 4
         spec = JobSpec(name="Proof", scene_id=MANIFEST.scene_id, proves="j1")
         jobs.add(c, "j2", LOCAL_OWNER, spec, 9.0)
-        proofs.put(c, "j1", "j2", Proof(frame=7, render_class=AVX2, rows=()), 10.0)
+        row = Row(kind="pass", name="ViewLayer.Combined", same=True, differing=0)
+        proofs.put(c, "j1", "j2", Proof(frame=7, render_class=AVX2, rows=(row,)), 10.0)
         assert proofs.counts(c, ["j1"]) == {"j1": (1, 0)}
         assert jobs.by_id(c, ["j2"])[0].proves == "j1"
     store.close()
