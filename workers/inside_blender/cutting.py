@@ -98,6 +98,11 @@ def ranges(scene: Any) -> list[Finding]:
             catchers,
             f"Shadow catchers are a quotient of what all samples met: {names(catchers)}.",
         ),
+        (
+            "motion-vectors",
+            [layer.name for layer in content.rendering_layers(scene) if layer.use_pass_vector],
+            "At the edges of what moves, the Vector pass is no average of its samples.",
+        ),
     )
     return [finding(code, "note", what, _AVERAGED) for code, there, what in reasons if there]
 

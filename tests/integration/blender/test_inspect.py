@@ -210,6 +210,7 @@ RANGES = {
     "layer-samples": "scene.view_layers[0].samples = 7; scene.cycles.use_layer_samples = 'USE'",
     "volumes": VOLUME,
     "shadow-catcher": "bpy.data.objects['Suzanne'].is_shadow_catcher = True",
+    "motion-vectors": "scene.view_layers[0].use_pass_vector = True",
     "": ADAPTIVE + "scene.cycles.samples = 16; scene.view_layers[0].samples = 99;"
     "scene.cycles.use_layer_samples = 'BOUNDED'",
 }

@@ -160,6 +160,13 @@ def test_rigid_bodies_beside_other_simulations_are_told(start: Start, build: Bui
     ]
 
 
+def test_rigid_bodies_with_motion_blur_are_told(start: Start, build: Build) -> None:
+    blurred = simulating("rigid-bodies", "scene.render.use_motion_blur = True")
+    assert "simulation-race" in codes(start(build(extra=blurred, **SMALL)))
+    sharp = simulating("rigid-bodies", "scene.render.use_motion_blur = False")
+    assert "simulation-race" not in codes(start(build(extra=sharp, **SMALL)))
+
+
 def test_what_is_kept_on_disk_alone_is_told(start: Start, build: Build) -> None:
     painted = """
 bpy.ops.mesh.primitive_grid_add()
