@@ -26,6 +26,9 @@ Channels = dict[str, npt.NDArray[Any]]
 #: What a denoised pass was before, by the pass's own name.
 _NOISY = {"Combined": "Noisy Image", "Shadow Catcher": "Noisy Shadow Catcher"}
 _CLOCK = "Render Time"  # how long each pixel took: no two renders agree
+_COUNT = "Debug Sample Count"
+#: Passes that pieces also carry where the scene does not ask for them, to be merged and denoised exactly.
+_HELPERS = (_COUNT, "Diffuse Color", "Glossy Color", "Transmission Color")
 _COMPOSITE = "Composite."  # the finished picture, which a merged frame does not have yet
 _NO_MATTER = frozenset({"channels", "chunkCount", "name"})  # follow from the passes themselves
 _SHOWN = 5  # keys of metadata that a note names
@@ -33,6 +36,7 @@ _SHOWN = 5  # keys of metadata that a note names
 _NONE_HERE = "the farm's frame has no such pass"
 _NONE_THERE = "Blender renders no such pass"
 _NOT_COMPARED = "how long each pixel took: not compared"
+_SHARE = "a share of all samples until the frame is finished: not compared"
 
 
 @dataclass(frozen=True)
@@ -169,8 +173,13 @@ def _digest_rows(request: Compare, reference: Frame) -> Iterator[dict[str, Any]]
         elif not ours.own.startswith(_COMPOSITE) and ours.own not in no_matter:
             yield _row(name, same=False, pixels=ours.pixels, note=_NONE_HERE)
     for name in request.digests:
-        if name not in reference.passes:
+        if name not in reference.passes and not _is_helper(name):
             yield _row(name, same=False, pixels=0, note=_NONE_THERE)
+
+
+def _is_helper(name: str) -> bool:
+    """Whether a merged pass, perhaps of one of several views, is one of `_HELPERS`."""
+    return any(name.endswith(f".{helper}") or f".{helper}." in name for helper in _HELPERS)
 
 
 def _before_denoising(frame: Frame) -> dict[str, Pass]:
@@ -191,6 +200,8 @@ def _digest_row(name: str, request: Compare, ours: Pass, noisy: bool) -> dict[st
         ours = Pass(ours.own, {key: _cut(values, request.area) for key, values in ours.channels.items()})
     if ours.is_called(_CLOCK):
         return _row(name, same=True, pixels=ours.pixels, note=_NOT_COMPARED)
+    if ours.is_called(_COUNT):
+        return _row(name, same=True, pixels=ours.pixels, note=_SHARE)
     note = "before denoising, by its digest" if noisy else "by its digest"
     same = _digest(ours.channels) == request.digests[name]
     row = _row(name, same=same, pixels=ours.pixels, note=note)

@@ -192,6 +192,25 @@ def test_a_digest_of_a_denoised_pass_is_that_of_the_noisy_one(tmp_path: Path) ->
     assert list(told(found)) == ["L.Combined.left"]
 
 
+def test_what_pieces_carry_for_the_merge_and_the_finish_is_no_pass_of_the_frame(tmp_path: Path) -> None:
+    counted: Passes = passes() | {"View.Layer.Debug Sample Count": {"X": values(9)}}
+    helpers = {
+        "View.Layer.Debug Sample Count": "0" * 64,  # a share of another number of samples than in the file
+        "View.Layer.Diffuse Color": "0" * 64,
+        "View.Layer.Glossy Color.left": "0" * 64,
+    }
+    digests = {name: digest(channels) for name, channels in passes().items()} | helpers
+    found = rows(reference=write(tmp_path / "a.exr", counted), digests=digests)
+    assert told(found) == {}
+    assert found["View.Layer.Debug Sample Count"]["note"].endswith("not compared")
+    assert "View.Layer.Diffuse Color" not in found
+    assert told(rows(reference=write(tmp_path / "b.exr", passes()), digests=digests)) == {}
+    asked = passes() | {"View.Layer.Diffuse Color": {"R": values(10)}}
+    assert list(told(rows(reference=write(tmp_path / "c.exr", asked), digests=digests))) == [
+        "View.Layer.Diffuse Color"
+    ]
+
+
 def test_digests_of_a_region_are_compared_with_that_much_of_the_frame(tmp_path: Path) -> None:
     reference = write(tmp_path / "a.exr", {"L.Depth": {"Z": values(1)}})
     digests = {"L.Depth": digest({"Z": values(1)[1:4, 2:6].copy()})}
