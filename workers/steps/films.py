@@ -120,11 +120,13 @@ def _stem(name: str) -> str:
 
 def _stems(named: str, frame: int) -> Iterator[str]:
     """What Blender makes of an output's name: the number in the place of ``####``, or at its end."""
+    sign = "-" if frame < 0 else ""
     runs = list(re.finditer("#+", named))
     if not runs:
-        yield f"{named}{frame:04d}"
+        yield f"{named}{sign}{abs(frame):04d}"
     for run in runs:
-        yield f"{named[: run.start()]}{frame:0{len(run[0])}d}{named[run.end() :]}"
+        number = f"{sign}{abs(frame):0{len(run[0])}d}"
+        yield f"{named[: run.start()]}{number}{named[run.end() :]}"
 
 
 def _named(frames: Sequence[int]) -> str:

@@ -65,10 +65,13 @@ async def test_a_movie_gets_the_pictures_and_previews_of_all_frames(farm: Farm) 
     assert job.state is JobState.DONE
     [encode] = orders(cluster, TaskKind.ENCODE)
     assert [(picture.frame, picture.file.role, picture.file.name) for picture in encode.pictures] == [
+        (9, Role.OUTPUT, "alpha009.png"),
         (9, Role.OUTPUT, "shot_009.png"),
         (9, Role.PREVIEW, ".tessera/preview.jpg"),
+        (10, Role.OUTPUT, "alpha010.png"),
         (10, Role.OUTPUT, "shot_010.png"),
         (10, Role.PREVIEW, ".tessera/preview.jpg"),
+        (11, Role.OUTPUT, "alpha011.png"),
         (11, Role.OUTPUT, "shot_011.png"),
         (11, Role.PREVIEW, ".tessera/preview.jpg"),
     ]

@@ -80,6 +80,11 @@ def test_what_nodes_wrote_beside_it_is_not_the_frames_own_picture(output_name: s
     assert found == [("", [own])]
 
 
+def test_the_sign_of_a_frame_below_zero_is_no_digit() -> None:
+    pictures = (output(-3, "shot_-0003.png"), output(-3, "depth-0003.png"))
+    assert names(order(*pictures, frames="-3", output_name="shot_####")) == [("", ["shot_-0003.png"])]
+
+
 def test_which_picture_is_the_frames_own_is_never_guessed() -> None:
     with pytest.raises(AttemptFailed, match="frame 1 has 2 pictures") as caught:
         films(order(output(1, "a.png"), output(1, "b.png"), frames="1", output_name="shot_"))
