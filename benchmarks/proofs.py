@@ -126,8 +126,8 @@ def _entry(case: Case, found: ProofView, seconds: float) -> Entry:
         case.cut,
         Verdict.EXACT if found.proof.exact else Verdict.DIFFERS,
         passes=sum(row.kind == "pass" for row in rows),
-        outputs=sum(row.kind == "output" for row in rows),
-        differing=tuple(f"{row.name} ({row.note or row.differing})" for row in wrong),
+        outputs=len({row.name for row in rows if row.kind == "output"}),
+        differing=tuple(f"{row.called} ({row.note or row.differing})" for row in wrong),
         largest=max((row.largest or 0.0 for row in wrong), default=0.0),
         seconds=round(seconds, 1),
     )

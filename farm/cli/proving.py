@@ -1,12 +1,15 @@
-"""A proof as it is shown: a table of what was compared, and a sentence."""
+"""Proofs as they are shown: a table of what was compared, and a sentence."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from rich.table import Table
 from rich.text import Text
 
 from farm.cli.speaker import clean
 from farm.cli.words import duration, number
+from farm.domain.frames import FrameRange
 from farm.domain.proved import outcome, renderer
 from farm.domain.views import JobView
 from farm.domain.work import Proof, Row
@@ -21,15 +24,35 @@ def table(proof: Proof) -> Table:
     drawn.add_column("largest", justify="right", no_wrap=True)
     drawn.add_column("note", overflow="fold")
     for row in proof.rows:
-        cells = (row.kind, clean(row.name), _differing(row), _largest(row), clean(row.note))
+        cells = (row.kind, clean(row.called), _differing(row), _largest(row), clean(row.note))
         drawn.add_row(*(Text(cell, style="" if row.same else "bold") for cell in cells))
     return drawn
 
 
-def sentence(proof: Proof) -> str:
-    """“Frame 12: 41 passes and 2 outputs are the same, bit for bit. Rendered whole in 3.2 s by …”"""
-    whole = f"Rendered whole in {duration(proof.seconds)} by {renderer(proof)}."
-    return f"Frame {proof.frame}: {outcome(proof)}. {whole}"
+def alike(proofs: Iterable[Proof]) -> Iterator[list[Proof]]:
+    """Proofs with the same sentence together; those of frames that differ one by one, and last."""
+    groups: dict[str, list[Proof]] = {}
+    for proof in proofs:
+        told = f"{outcome(proof)} {renderer(proof)}" if proof.exact else f"{proof.frame}"
+        groups.setdefault(told, []).append(proof)
+    yield from sorted(groups.values(), key=lambda group: not group[0].exact)
+
+
+def sentence(proofs: list[Proof]) -> str:
+    """“Frame 12: 41 passes and 2 outputs are the same, bit for bit. Rendered whole in 3.2 s by …”
+
+    Of several frames that are alike: “Frames 1-3, each: 41 passes …”.
+    """
+    one, many = proofs[0], len(proofs) > 1
+    which = (
+        f"Frames {FrameRange.only(proof.frame for proof in proofs)}, each" if many else f"Frame {one.frame}"
+    )
+    largest = max(
+        (row.largest or 0.0 for proof in proofs for row in proof.rows if row.kind == "pass"), default=0
+    )
+    least = f" The largest difference of a pass is {largest:.2g}." if one.exact and largest else ""
+    took = duration(sum(proof.seconds for proof in proofs))
+    return f"{which}: {outcome(one)}.{least} Rendered whole in {took} by {renderer(one)}."
 
 
 def proved(job: JobView) -> str:

@@ -11,7 +11,7 @@ from farm.cli.connect import reached
 from farm.cli.follow import Follower
 from farm.cli.options import AsJson, FarmUrl, JobId
 from farm.cli.progress import Display
-from farm.cli.proving import sentence, table
+from farm.cli.proving import alike, sentence, table
 from farm.cli.speaker import Speaker, problem
 from farm.cli.words import number
 from farm.client.client import FarmClient
@@ -32,7 +32,8 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
     that knows nothing of pieces; then every pass and every file is compared. Ends with 0 where all are
     the same, and with 1 on any difference, or where a frame could not be verified.
 
-    Frames that were never cut have nothing to prove. Ctrl-C cancels the verification, not the job.
+    Of one frame, and of each that differs, all that was compared is listed. Frames that were never cut
+    have nothing to prove. Ctrl-C cancels the verification, not the job.
 
     \b
     Examples:
@@ -40,8 +41,8 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
       farm verify k3m9x2ab --frames 1,12
 
     With --json: job, proof (the id of the job that verified), state, exact, and frames (each with
-    frame, exact, render_class, seconds, tolerance and rows: kind, name, same, pixels, differing,
-    largest, note); error, cure and code too where it is not all the same.
+    frame, exact, render_class, seconds, tolerance and rows: kind, name, part, same, pixels,
+    differing, largest, note); error, cure and code too where it is not all the same.
     """
     speaker = Speaker(as_json)
     with reached(farm) as client:
@@ -63,9 +64,10 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
             "frames": [_as_json(one) for one in proofs],
         }
         speaker.give(told | (problem(failure) if failure is not None else {}))
-    for one in proofs:
-        speaker.draw(table(one.proof))
-        speaker.say(sentence(one.proof))
+    for group in alike(one.proof for one in proofs):
+        if len(proofs) == 1 or not group[0].exact:
+            speaker.draw(table(group[0]))
+        speaker.say(sentence(group))
     if any(row.kind == "pass" for one in proofs for row in uncompared(one.proof)):
         speaker.note("Submit with --keep-exr to have every pass compared.")
     if failure is not None:

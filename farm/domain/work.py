@@ -78,15 +78,23 @@ class Row(Value):
 
     ``differing`` counts pixels and ``largest`` is the largest difference of a value; both are None where
     only a digest of the farm's pixels is left, and where nothing differs they are 0.
+
+    A file of many passes has one row where all of it is the same; else ``part`` names the pass of the file.
     """
 
     kind: str  # "pass", "output", "metadata"
     name: str  # "ViewLayer.Combined", "shot_0012.png"
+    part: str = ""  # "ViewLayer.Depth", of an output that holds passes
     same: bool
     pixels: int = 0  # of the frame, in this pass or file
     differing: int | None = None
     largest: float | None = None
     note: str = ""  # "one of them has no such pass", "the date is burnt into the picture: not compared"
+
+    @property
+    def called(self) -> str:
+        """What the row is of, on one line: “passes_0012.exr: ViewLayer.Depth”."""
+        return f"{self.name}: {self.part}" if self.part else self.name
 
 
 class Proof(Value):

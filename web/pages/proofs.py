@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from farm.domain.job import Principal
-from farm.domain.proved import closely
+from farm.domain.proved import closely, proves
 from farm.domain.views import FrameView, JobView, ProofView
 from web.pages.words import count
 from web.services import Services
@@ -27,9 +27,12 @@ def proved(farm: Services, who: Principal, job: JobView, frame: FrameView | None
 
 
 def badge(job: JobView, proofs: list[ProofView]) -> str:
-    """“Proved: 3 frames are the same, bit for bit”, “1 of 3 frames differs”."""
+    """“Proved: 3 frames are the same, bit for bit”, “1 of 3 frames differs”, “Compared: … look the same”."""
     frames = count(job.verified, "frame")
+    one = job.verified == 1
     if job.differing:
         return f"{job.differing} of {frames} {'differs' if job.differing == 1 else 'differ'}"
-    tolerance = max((one.proof.tolerance for one in proofs), default=0.0)
-    return f"Proved: {frames} {'is' if job.verified == 1 else 'are'} the same, {closely(tolerance)}"
+    if not all(proves(view.proof) for view in proofs):
+        return f"Compared: {frames} {'looks' if one else 'look'} the same; not all passes are known"
+    tolerance = max((view.proof.tolerance for view in proofs), default=0.0)
+    return f"Proved: {frames} {'is' if one else 'are'} the same, {closely(tolerance)}"

@@ -138,7 +138,7 @@ async def output_rows(
             rows.append(_unlike("output", name, ours))
         else:
             found = await _output(attempt, child, claim, name, ours, reference)
-            rows += [_unstamped(row, reference, name in reference.stamped) for row in found]
+            rows += _in_short([_unstamped(row, reference, name in reference.stamped) for row in found])
     return rows
 
 
@@ -166,7 +166,24 @@ def _of_file(row: Row, name: str) -> Row:
     """A row of a pass as one of the file that holds it."""
     if row.kind == "metadata":
         return row.model_copy(update={"name": name})
-    return row.model_copy(update={"kind": "output", "name": f"{name}: {row.name}" if row.name else name})
+    return row.model_copy(update={"kind": "output", "name": name, "part": row.name})
+
+
+def _in_short(rows: list[Row]) -> list[Row]:
+    """The rows of one file, with those of the passes that are the same as one."""
+    same = [row for row in rows if row.kind == "output" and row.same and row.differing is not None]
+    if len(same) < 2:
+        return rows
+    others = [row for row in rows if row not in same]
+    more = "other " if any(row.part for row in others) else ""
+    together = {
+        "part": "",
+        "pixels": max(row.pixels for row in same),
+        "differing": max(row.differing or 0 for row in same),
+        "largest": max(row.largest or 0.0 for row in same),
+        "note": f"{len(same)} {more}passes",
+    }
+    return [*others, same[0].model_copy(update=together)]
 
 
 def _rows(done: Done) -> list[Row]:
@@ -177,7 +194,10 @@ def _rows(done: Done) -> list[Row]:
             raise ValueError("a difference is no number")
     except (KeyError, TypeError, ValidationError, ValueError) as error:
         raise AttemptFailed(Cause.BAD_RESULT, "A comparison gave no rows that can be read.", _CURE) from error
-    clean = ({"name": plain(row.name, 300), "note": plain(row.note, 1000)} for row in found)
+    clean = (
+        {"name": plain(row.name, 300), "part": plain(row.part, 300), "note": plain(row.note, 1000)}
+        for row in found
+    )
     return [row.model_copy(update=words) for row, words in zip(found, clean, strict=True)]
 
 

@@ -49,27 +49,50 @@ def finds(farm):
     return script
 
 
-def test_a_table_and_a_sentence_a_frame_and_0_where_all_is_the_same(cli, farm, job, finds):
-    finds(*(proof(frame, *PASSES, OUTPUT) for frame in (1, 2, 3)))
-    said = cli("verify", job)
+def test_one_frame_is_a_table_and_a_sentence_and_0_where_all_is_the_same(cli, farm, job, finds):
+    finds(proof(2, *PASSES, OUTPUT))
+    said = cli("verify", job, "--frames", "2")
     assert (said.code, said.err) == (0, "")
     lines = [line.rstrip() for line in said.out.splitlines()]
-    assert lines[0] == "Job job2 verifies 3 frames of job job1"
+    assert lines[0] == "Job job2 verifies 1 frame of job job1"
     assert lines[1] == "Plan: one worker: whole frames."
     assert "Frame 2 verified in 3.2 s" in lines
-    table = lines[lines.index("Frame 1") :][:6]
-    assert table == [
-        "Frame 1",
+    assert lines[lines.index("Frame 2") :] == [
+        "Frame 2",
         "kind    name                differing pixels  largest  note",
         "pass    ViewLayer.Combined                 0        0",
         "pass    ViewLayer.Depth                    0        0",
         "pass    ViewLayer.Normal                   0        0",
         "output  shot_0001.png                      0        0",
+        "Frame 2: 3 passes and 1 output are the same, bit for bit. "
+        "Rendered whole in 3.2 s by Blender 5.2.3, CPU avx2.",
     ]
-    assert lines[-1] == (
-        "Frame 3: 3 passes and 1 output are the same, bit for bit. "
-        "Rendered whole in 3.2 s by Blender 5.2.3, CPU avx2."
-    )
+
+
+def test_of_many_frames_those_that_are_the_same_are_one_sentence(cli, farm, job, finds):
+    finds(proof(1, *PASSES, OUTPUT), proof(2, *PASSES, OUTPUT), proof(3, *PASSES))
+    said = cli("verify", job)
+    assert (said.code, said.err) == (0, "")
+    assert "differing pixels" not in said.out
+    assert said.out.splitlines()[-2:] == [
+        "Frames 1-2, each: 3 passes and 1 output are the same, bit for bit. "
+        "Rendered whole in 6.4 s by Blender 5.2.3, CPU avx2.",
+        "Frame 3: 3 passes are the same, bit for bit. Rendered whole in 3.2 s by Blender 5.2.3, CPU avx2.",
+    ]
+    told = cli("verify", job, "--json").json
+    assert [len(frame["rows"]) for frame in told["frames"]] == [4, 4, 3]
+
+
+def test_of_many_frames_those_that_differ_are_shown_in_full_and_last(cli, farm, job, finds):
+    inside = WRONG.model_copy(update={"kind": "output", "name": "shot_0002.exr", "part": "ViewLayer.Mist"})
+    finds(proof(1, *PASSES, OUTPUT), proof(2, *PASSES, inside), proof(3, *PASSES, OUTPUT))
+    said = cli("verify", job)
+    assert said.code == 1
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    at = next(index for index, line in enumerate(lines) if line.startswith("Frames 1-3x2, each: 3 passes"))
+    assert lines[at + 1 : at + 3] == ["Frame 2", "kind name differing pixels largest note"]
+    assert "output shot_0002.exr: ViewLayer.Mist 1,204 of 14,400 0.000488" in lines
+    assert lines[-1].startswith("Frame 2: 1 of 1 output differs. Rendered whole in 3.2 s")
 
 
 def test_a_difference_is_1_in_numbers_with_the_cure(cli, farm, job, finds):
@@ -105,7 +128,8 @@ def test_a_tolerance_is_named_where_there_is_one(cli, farm, job, finds):
     finds(*(proof(frame, within, tolerance=1e-5) for frame in (1, 2, 3)))
     said = cli("verify", job)
     assert said.code == 0
-    assert "Frame 1: 1 pass is the same, within 1e-05." in said.out
+    told = "Frames 1-3, each: 1 pass is the same, within 1e-05. The largest difference of a pass is 1e-06. "
+    assert told in said.out
     finds(*(proof(frame, WRONG, PASSES[0], tolerance=1e-5) for frame in (1, 2, 3)))
     said = cli("verify", job)
     assert said.code == 1
@@ -117,12 +141,15 @@ def test_what_was_not_compared_is_not_called_the_same(cli, farm, job, finds):
     finds(*(proof(frame, *PASSES[1:], unknown, OUTPUT, tolerance=1e-6) for frame in (1, 2, 3)))
     said = cli("verify", job)
     assert said.code == 0
-    told = "Frame 1: 2 passes and 1 output are the same, within 1e-06; 1 pass was not compared. Rendered"
+    told = (
+        "Frames 1-3, each: 2 passes are the same, within 1e-06, and 1 output looks the same; "
+        "1 pass was not compared. Rendered"
+    )
     assert told in said.out
     assert said.err == "Submit with --keep-exr to have every pass compared.\n"
     finds(*(proof(frame, *PASSES, unknown) for frame in (1, 2, 3)))
     said = cli("verify", job)
-    assert "Frame 1: 3 passes are the same, bit for bit. Rendered" in said.out, "its values were compared"
+    assert "Frames 1-3, each: 3 passes are the same, bit for bit. Rendered" in said.out, "it was compared"
     assert said.err == ""
 
 

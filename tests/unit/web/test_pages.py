@@ -425,6 +425,27 @@ def test_a_tolerance_is_named_in_place_of_bit_for_bit(client: TestClient, farm: 
     assert "Proved: 1 frame is the same, within 1e-05" in text(client.get("/jobs/a").text)
 
 
+def test_frames_of_which_passes_are_not_known_are_not_called_proved(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    unknown = row("ViewLayer.Combined", differing=None, largest=None, note="not compared")
+    picture = row("shot_0001.png", kind="output")
+    verified(farm, proof(1, unknown, picture, tolerance=1e-6), proof(2, row("ViewLayer.Depth"), picture))
+    said = text(client.get("/jobs/a").text)
+    assert "Compared: 2 frames look the same; not all passes are known" in said
+    assert "Proved:" not in said
+
+
+def test_a_pass_of_a_file_is_named_with_the_file(client: TestClient, farm: FakeFarm) -> None:
+    wrong = row("passes_0001.exr", kind="output", part="ViewLayer.Mist", same=False, differing=3, largest=0.5)
+    rest = row("passes_0001.exr", kind="output", note="34 other passes")
+    verified(farm, proof(1, wrong, rest), frames="1")
+    said = text(client.get("/jobs/a").text)
+    assert "Frame 1 : 1 of 1 output differs" in said
+    assert "output passes_0001.exr: ViewLayer.Mist 3 of 5 000 0.5" in said
+    assert "output passes_0001.exr 0 0 34 other passes" in said
+
+
 def test_a_frame_has_a_badge_of_its_own_also_where_many_were_verified(
     client: TestClient, farm: FakeFarm
 ) -> None:
