@@ -7,7 +7,7 @@ RUFF := .venv/bin/ruff
 # Names such as web and scenes are common in artists' folders: never take the caller's for ours.
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test lint format scenes bench clean
+.PHONY: help setup demo test lint format scenes addon bench clean
 
 help:  ## list these
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -33,6 +33,9 @@ format: setup  ## put the code into the house's style
 
 scenes: setup  ## build the sample scenes into build/scenes
 	$(PYTHON) -P -m scenes --all build/scenes
+
+addon: setup  ## build the Blender add-on into dist, and check it with Blender's own tool
+	@$(PYTHON) -P -m infra.build_addon dist
 
 bench: setup  ## measure the farm against plain Blender on this machine
 	$(PYTHON) -P -m benchmarks

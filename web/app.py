@@ -19,7 +19,7 @@ from web.guard import Guard
 from web.head import Head
 from web.limit import Limit
 from web.live import Live
-from web.pages import docs_page, farm_page, job_page, jobs_page
+from web.pages import addon_page, docs_page, farm_page, job_page, jobs_page
 from web.services import Services
 
 _STATIC = Path(__file__).parent / "static"
@@ -83,7 +83,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     app.state.uploads = anyio.CapacityLimiter(blobs.UPLOADS)
     for api in (farm, jobs, frames, outputs, scenes, blobs, events):
         app.include_router(api.router, prefix="/api")
-    for page in (jobs_page, job_page, farm_page, docs_page):
+    for page in (jobs_page, job_page, farm_page, addon_page, docs_page):
         app.include_router(page.router, include_in_schema=False)
     app.get("/healthz", include_in_schema=False)(_healthy)
     app.mount("/static", StaticFiles(directory=_STATIC))
