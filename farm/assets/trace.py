@@ -1,21 +1,31 @@
-"""Which files a .blend needs, read without Blender (by blender-asset-tracer)."""
+"""Which files a .blend needs, and the libraries that it links, and theirs."""
 
 from __future__ import annotations
 
-import gc
-import logging
+import errno
+import os
 import stat
-import warnings
-from collections.abc import Iterator
+from collections import defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-#: Files of one sequence or cache folder that are looked at before the rest is left behind.
-MAX_FILES = 100_000
+from farm.assets.datablocks import BlendReader, Datablock
+from farm.assets.expand import MAX_FILES, files_of
+from farm.assets.links import Link, Shape, Slot, links_of
+from farm.assets.written import is_relative, lead
 
-logging.getLogger("blender_asset_tracer").setLevel(logging.CRITICAL)  # what it has to say, we say
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A path in a .blend that leads to files which are there."""
+
+    blend: Path
+    written: bytes
+    slot: Slot
+    target: Path
+    is_folder: bool = False
+    library: Path | None = None  # the path is relative to the place of this one, not of the .blend
 
 
 @dataclass(slots=True)
@@ -23,9 +33,21 @@ class Needs:
     """What a scene points at. Paths are absolute; `files` exist, are plain files, come without repeats."""
 
     files: dict[Path, None] = field(default_factory=dict)
-    absolute: dict[str, None] = field(default_factory=dict)  # named by full path, as the file has it
     missing: dict[Path, None] = field(default_factory=dict)
     faults: dict[str, None] = field(default_factory=dict)  # where the tracer gave up, in words
+    far: set[Path] = field(default_factory=set)  # of `files`: named by no relative path
+    users: dict[Path, dict[str, None]] = field(default_factory=dict)  # datablocks, of `files` and `missing`
+    loops: dict[Path, None] = field(default_factory=dict)  # links on disk that lead back to themselves
+    many: dict[Path, None] = field(default_factory=dict)  # with more files than are looked at
+    cycles: list[tuple[Path, ...]] = field(
+        default_factory=list
+    )  # libraries that link each other, or one itself
+    pointers: list[Pointer] = field(default_factory=list)
+    blends: dict[Path, tuple[int, int]] = field(default_factory=dict)  # those read, and their stamps
+
+    def near(self, blend: Path) -> list[Path]:
+        """Files that relative paths lead to, all the way from ``blend``."""
+        return [file for file in self.files if file not in self.far and file != blend]
 
 
 def needs_of(blend: Path) -> Needs:
@@ -34,79 +56,166 @@ def needs_of(blend: Path) -> Needs:
     Never raises for what is in the files: where the tracer fails, what was found so far stays, and
     `Needs.faults` says so. Nothing but plain files is ever opened.
     """
-    from blender_asset_tracer import blendfile
-
     needs = Needs()
-    blend = blend.absolute()
-    try:
-        for usage in _usages(blend, needs):
-            try:
-                _take(usage, blend, needs)
-            except Exception as error:  # noqa: BLE001  see the docstring
-                needs.faults[f"{type(error).__name__} in “{blend.name}”"] = None
-    except Exception as error:  # noqa: BLE001  strange files bring strange faults; none may stop a submit
-        needs.faults[f"{type(error).__name__} in “{blend.name}”"] = None
-    finally:
-        blendfile.close_all_cached()
-        if needs.faults:
-            _let_go()
-    needs.files.pop(blend, None)
+    with ExitStack() as opened:
+        tracer = _Tracer(needs, opened)
+        tracer.visit(blend.absolute(), None)
+        tracer.run()
+    needs.files.pop(blend.absolute(), None)
+    needs.cycles = _cycles(tracer.links)
     return needs
 
 
-def _let_go() -> None:
-    """Close what a failing tracer left open now, not some day: Windows cannot save an open file."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+def stamp(path: Path) -> tuple[int, int]:
+    """Size (bytes) and time of change (ns); raises OSError. A file with the same stamp is as it was."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
-def _usages(blend: Path, needs: Needs) -> Iterator[Any]:
-    """The tracer's `BlockUsage`s, one broken data block costing only itself."""
-    from blender_asset_tracer.trace import asset_holding_blocks, blocks2assets, file2blocks, progress
+class _Tracer:
+    def __init__(self, needs: Needs, opened: ExitStack) -> None:
+        self._needs, self._opened = needs, opened
+        self._readers: dict[Path, BlendReader | None] = {}
+        self._seen: dict[Path, set[int]] = defaultdict(set)
+        self._waiting: list[tuple[Path, frozenset[bytes]]] = []
+        self.links: dict[Path, dict[Path, None]] = defaultdict(dict)  # which file links which
 
-    class OnlyFiles(progress.Callback):
-        """Refuses to open what is no plain file, such as a pipe named as a library."""
+    def run(self) -> None:
+        while self._waiting:
+            self.visit(*self._waiting.pop())
 
-        def trace_blendfile(self, filename: Path) -> None:
-            if not _plain(filename):
-                raise OSError(f"{filename} is not a plain file")
-
-    blocks = file2blocks.BlockIterator()
-    blocks.progress_cb = OnlyFiles()
-    for block in asset_holding_blocks(blocks.iter_blocks(blocks.open_blendfile(blend))):
+    def visit(self, path: Path, names: frozenset[bytes] | None) -> None:
+        """Look at the datablocks ``names`` of the file and all that they use; None: at every one."""
+        reader = self._reader(path)
+        if reader is None:
+            return
+        wanted: dict[Path, set[bytes]] = defaultdict(set)
         try:
-            yield from blocks2assets.iter_assets(block)
-        except Exception as error:  # noqa: BLE001  see the docstring
-            needs.faults[f"{type(error).__name__} in “{block.bfile.filepath.name}”"] = None
+            waiting = list(reader.datablocks) if names is None else _named(reader, names)
+            while waiting:
+                one = waiting.pop()
+                if id(one) in self._seen[path]:
+                    continue
+                self._seen[path].add(id(one))
+                try:
+                    waiting += self._look(reader, path, one, wanted)
+                except Exception as error:  # noqa: BLE001  one broken datablock costs only itself
+                    self._fault(error, path)
+        except Exception as error:  # noqa: BLE001  strange files bring strange faults; none may stop a submit
+            self._fault(error, path)
+        self._waiting += [(library, frozenset(some)) for library, some in wanted.items()]
+
+    def _reader(self, path: Path) -> BlendReader | None:
+        if path not in self._readers:
+            self._readers[path] = None
+            if _state(path) == "file":
+                try:
+                    self._needs.blends[path] = stamp(path)
+                    self._readers[path] = self._opened.enter_context(BlendReader(path))
+                except Exception as error:  # noqa: BLE001  see `needs_of`
+                    self._fault(error, path)
+        return self._readers[path]
+
+    def _fault(self, error: Exception, path: Path) -> None:
+        self._needs.faults[f"{type(error).__name__} in “{path.name}”"] = None
+
+    def _look(
+        self, reader: BlendReader, path: Path, one: Datablock, wanted: dict[Path, set[bytes]]
+    ) -> list[Datablock]:
+        """Take what a datablock names; gives back those that it uses."""
+        if one.is_linked:
+            library = reader.at(one.block[b"lib"])
+            if library is None:
+                return []
+            target = lead(_name_of(library), path.parent)
+            self.links[path][target] = None
+            wanted[target].add(one.full_name)
+            return [library]
+        uses: dict[int, Datablock] = {}
+        for link in links_of(reader, one, uses):
+            if one.code != "LI" or link.needed or one in _bases(reader):
+                self._take(link, path, only_place=one.code == "LI" and not link.needed)
+        return list(uses.values())
+
+    def _take(self, link: Link, path: Path, *, only_place: bool) -> None:
+        if not link.written.strip(b"/\\.") and link.shape is Shape.FILE:
+            return  # nothing named: an unsaved image, an empty field, the folder itself
+        base = lead(_name_of(link.library), path.parent) if link.library is not None else path
+        target = lead(link.written, base.parent)
+        found = only_place or self._files(link, target, path)
+        if found and link.slot is not None:
+            inner = base if base != path else None
+            is_folder = link.shape in (Shape.NAMES, Shape.FOLDER)
+            pointer = Pointer(path, link.written, link.slot, target, is_folder, inner)
+            self._needs.pointers.append(pointer)
+
+    def _files(self, link: Link, target: Path, path: Path) -> bool:
+        """Note the files of a link; whether there is at least one."""
+        needs, found = self._needs, False
+        near = is_relative(link.written) and path not in needs.far
+        files = files_of(link, target)
+        if len(files) >= MAX_FILES:
+            needs.many[target] = None
+        for file in files:
+            state = _state(file)
+            if state == "file":
+                found = True
+                if near:
+                    needs.far.discard(file)
+                elif file not in needs.files:
+                    needs.far.add(file)
+                needs.files[file] = None
+            elif state == "loop":
+                needs.loops[file] = None
+            elif link.needed and link.shape is not Shape.FOLDER:
+                needs.missing[file] = None
+            needs.users.setdefault(file, {})[link.user] = None
+        if not files and link.needed:
+            needs.missing[target] = None
+            needs.users.setdefault(target, {})[link.user] = None
+        return found
 
 
-def _take(usage: Any, blend: Path, needs: Needs) -> None:
-    name = bytes(usage.asset_path)
-    if not name.strip(b"/\\."):  # nothing named: an unsaved image, an empty field, the folder itself
-        return
-    if not usage.asset_path.is_blendfile_relative():
-        needs.absolute[str(usage.asset_path)] = None
-        return
-    path = Path(usage.abspath)
-    found = False
-    for file in islice(_files(usage, path, blend), MAX_FILES):
-        if _plain(file):
-            needs.files[file] = None
-            found = True
-    if not found:
-        needs.missing[path] = None
+def _named(reader: BlendReader, names: frozenset[bytes]) -> list[Datablock]:
+    return [found for name in sorted(names) if (found := reader.named(name)) is not None]
 
 
-def _files(usage: Any, path: Path, blend: Path) -> Iterator[Path]:
-    if path.is_dir():
-        # A folder that holds the scene too is not walked down: that would be the whole project.
-        return path.iterdir() if blend.is_relative_to(path) else path.rglob("*")
-    return iter(usage.files())
+def _name_of(library: Datablock) -> bytes:
+    return bytes(library.block.get(b"name", default=b"") or library.block.get(b"filepath", default=b""))
 
 
-def _plain(path: Path) -> bool:
+def _bases(reader: BlendReader) -> list[Datablock]:
+    """Libraries whose datablocks are packed into the file: their paths start from the library's place."""
+    found = (reader.at(one.block[b"id", b"lib"]) for one in reader.datablocks if not one.is_linked)
+    return [one for one in found if one is not None]
+
+
+def _state(path: Path) -> str:
+    """``file`` for a plain file, ``loop`` for links that lead in a circle, else ``none``."""
+    if not path.is_absolute():  # of another system
+        return "none"
     try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+        return "file" if stat.S_ISREG(os.stat(path).st_mode) else "none"  # noqa: PTH116
+    except OSError as error:
+        return "loop" if error.errno == errno.ELOOP else "none"
+    except ValueError:  # a zero byte in the name
+        return "none"
+
+
+def _cycles(links: dict[Path, dict[Path, None]]) -> list[tuple[Path, ...]]:
+    """Each circle of links once, from the file where it was entered."""
+    found: dict[frozenset[Path], tuple[Path, ...]] = {}
+    done: set[Path] = set()
+
+    def walk(path: Path, way: tuple[Path, ...]) -> None:
+        if path in way:
+            circle = way[way.index(path) :]
+            found.setdefault(frozenset(circle), circle)
+        elif path not in done:
+            for target in links.get(path, ()):
+                walk(target, (*way, path))
+            done.add(path)
+
+    for path in list(links):
+        walk(path, ())
+    return list(found.values())

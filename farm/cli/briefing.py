@@ -9,7 +9,7 @@ from farm.domain.scene import Finding, SceneReport, Weight
 from farm.domain.views import JobView
 
 #: Codes of `farm.assets.pack` for files that are not there or do not come along.
-_NOT_SENT = frozenset({"missing-file", "absolute-path", "left-out"})
+_NOT_SENT = frozenset({"missing-file", "link-loop", "left-out"})
 _MARGIN = Finding(
     code="inexact",
     weight=Weight.NOTE,

@@ -15,6 +15,6 @@ def send(
     client: FarmClient, packed: Packed, blend: Path, settings: RenderSettings, display: Display
 ) -> JobSpec:
     """Upload what the farm lacks of the scene; the job to submit then. Raises `TesseraError`."""
-    scene = client.upload_scene(packed.manifest, packed.root, display.sending)
+    scene = client.upload_scene(packed.manifest, packed.root, display.sending, packed.elsewhere)
     name = clean(blend.stem)[:200].strip() or "scene"
     return JobSpec(name=name, scene_id=scene.scene_id, settings=settings)

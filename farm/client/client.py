@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -84,9 +84,18 @@ class FarmClient:
         """The farm's pulse."""
         return self._line.ask(FarmView, "GET", "/api/farm")
 
-    def upload_scene(self, manifest: SceneManifest, root: Path, progress: Progress | None = None) -> SceneRef:
-        """Send the files of ``manifest`` that the farm lacks, from under ``root``, then register it."""
-        send_lacking(self._line, manifest, root, progress)
+    def upload_scene(
+        self,
+        manifest: SceneManifest,
+        root: Path,
+        progress: Progress | None = None,
+        elsewhere: Mapping[str, Path] | None = None,
+    ) -> SceneRef:
+        """Send the files of ``manifest`` that the farm lacks, then register it.
+
+        They lie under ``root``, but for those whose place ``elsewhere`` tells by their name.
+        """
+        send_lacking(self._line, manifest, root, progress, elsewhere)
         return self._line.ask(SceneRef, "POST", "/api/scenes", json=manifest.model_dump(mode="json"))
 
     def submit(self, spec: JobSpec) -> JobView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from itertools import batched
 from pathlib import Path
@@ -26,10 +26,18 @@ class _Stopped(Exception):
 
 
 def send_lacking(
-    connection: Connection, manifest: SceneManifest, root: Path, progress: Progress | None
+    connection: Connection,
+    manifest: SceneManifest,
+    root: Path,
+    progress: Progress | None,
+    elsewhere: Mapping[str, Path] | None = None,
 ) -> None:
-    """Send what the farm lacks of ``manifest``, whose files lie under ``root``; raises `TesseraError`."""
-    places = {blob.sha256: (root / name, blob) for name, blob in manifest.files.items()}
+    """Send what the farm lacks of ``manifest``; raises `TesseraError`.
+
+    Its files lie under ``root``, but for those whose place ``elsewhere`` tells by their name.
+    """
+    sources = elsewhere or {}
+    places = {blob.sha256: (sources.get(name, root / name), blob) for name, blob in manifest.files.items()}
     lacking = [places[sha256] for sha256 in _missing(connection, list(places))]
     told = _Told(sum(blob.bytes for _, blob in lacking), progress)
     stop = Event()
