@@ -15,8 +15,9 @@ from workers.protocol import CheckPiece, RenderTile
 from workers.steps.blender import PREVIEW_WIDTH, RAW_PREVIEW, shrunk, warm
 
 PIECE = "piece.exr"
-#: The one pass of a denoised layer that its pieces lack: they are not denoised, and all noisy.
-_NOISY = "Noisy Image"
+#: Passes of a scene that its pieces may lack: they are not denoised, and all noisy; and on a GPU, Cycles does
+#: not tell how long a pixel took.
+_NOT_OF_PIECES = frozenset({"Noisy Image", "Noisy Shadow Catcher", "Render Time"})
 
 
 async def tile(attempt: Attempt) -> Result:
@@ -72,7 +73,7 @@ async def _check(attempt: Attempt, piece: Path, cut: Cut) -> None:
         f"{layer.name}.{name}"
         for layer in (report.layers if report is not None else ())
         for name in layer.passes
-        if name != _NOISY
+        if name not in _NOT_OF_PIECES
     ]
     imaging = await attempt.session.imaging(attempt.log)
     with attempt.timed("save"):

@@ -35,9 +35,10 @@ bpy.ops.mesh.primitive_monkey_add(); bpy.ops.object.modifier_add(type="SUBSURF")
 bpy.ops.object.light_add(type="SUN", rotation=(0.6, 0.2, 0)); bpy.context.object.data.energy = 3
 bpy.ops.object.camera_add(location=(0, -5, 1), rotation=(1.4, 0, 0)); scene.camera = bpy.context.object
 scene.render.engine = "CYCLES"
-scene.cycles.samples = 4
+scene.cycles.samples = 16
 scene.cycles.use_adaptive_sampling = False
-scene.cycles.use_denoising = False
+scene.cycles.use_denoising = True
+scene.view_layers[0].cycles.use_pass_shadow_catcher = True
 scene.render.resolution_x, scene.render.resolution_y = 96, 54
 scene.render.image_settings.file_format = "PNG"
 scene.render.filepath = "//shot_####"
@@ -90,6 +91,7 @@ async def test_a_frame_cut_in_tiles_is_the_frame_rendered_whole(
     info = await real.worker.info()
     report = SceneReport.model_validate((await real.result("job/inspect", scene, plan=None))["report"])
     assert report.size().width == WIDTH
+    assert {"Noisy Image", "Noisy Shadow Catcher"} < set(report.layers[0].passes)  # which pieces have not
 
     whole = await real.result("job/1/whole", scene, plan=WHOLE, report=report, keep_exr=True)
     assert whole["render_class"] == info["render_class"]
