@@ -374,7 +374,10 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(value, dict):
         return _build(hint, value)  # type: ignore[arg-type]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ProtocolFault(f"{name} is a number beyond all bounds") from error
     if isinstance(hint, type) and isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
     raise ProtocolFault(f"{name} should be {hint}, not {value!r:.80}")

@@ -62,6 +62,7 @@ def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
         b'{"kind":"Done","outputs":["a",3]}',
         b'{"kind":"Done","seconds":{"load":null}}',
         b'{"kind":"Done","report":[]}',
+        b'{"kind":"Done","seconds":{"load":1' + b"0" * 400 + b"}}",
         b'{"kind":"FinishFrame","look":{"frame":1},"merged":"","out_dir":"","preview":""}',
         b'{"kind":"Beat","peak_memory":' + b"9" * 5000 + b"}",
         b'{"kind":' + b"[" * 200_000,
