@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from farm.domain.errors import BadInput, UsageError
@@ -142,14 +143,14 @@ class InnerTiles:
         least = self.finest(area)
         return grid.columns >= least.columns and grid.rows >= least.rows
 
-    def columns(self, area: Box, number: int) -> list[int]:
+    def columns(self, area: Box, number: int) -> tuple[int, ...]:
         """Left edges of ``number`` columns in ``area``, and its right one; at least as many as `finest`."""
         return _edges(area.x, area.width, self.side, number)
 
-    def rows(self, area: Box, number: int) -> list[int]:
+    def rows(self, area: Box, number: int) -> tuple[int, ...]:
         """Upper edges of ``number`` rows, and the lower one of ``area``: inner tiles start at the bottom."""
         upwards = _edges(0, area.height, self.side, number)
-        return [area.y + area.height - edge for edge in reversed(upwards)]
+        return tuple(area.y + area.height - edge for edge in reversed(upwards))
 
     def around(self, core: Box, area: Box) -> Box:
         """What the inner tile that ``core`` lies in sees of ``area``."""
@@ -161,7 +162,8 @@ class InnerTiles:
         return Box(left, top, right - left, low - top).grown(self.margin, area)
 
 
-def _edges(start: int, length: int, side: int, number: int) -> list[int]:
+@lru_cache(maxsize=64)  # each tile of a grid asks for all of them
+def _edges(start: int, length: int, side: int, number: int) -> tuple[int, ...]:
     """Edges of ``number`` cells of ``length``, none across a multiple of ``side``, as even as can be."""
     strips = [min(side, length - at) for at in range(0, length, side)]
     if number < len(strips):
@@ -173,7 +175,7 @@ def _edges(start: int, length: int, side: int, number: int) -> list[int]:
     edges = []
     for n, strip in enumerate(strips):
         edges += [start + n * side + strip * part // cells[n] for part in range(cells[n])]
-    return [*edges, start + length]
+    return (*edges, start + length)
 
 
 @dataclass(frozen=True, slots=True)

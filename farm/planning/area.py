@@ -6,7 +6,7 @@ import math
 
 from farm.domain.job import RenderSettings
 from farm.domain.scene import SceneReport
-from farm.domain.tiles import Box, InnerTiles, Size, TileGrid
+from farm.domain.tiles import MOST_TILES, Box, InnerTiles, Size, TileGrid
 from farm.planning.cutting import Cutting, may_differ
 
 #: Cycles runs its adaptive filter every 16 samples, and the filter spreads by one pixel a round
@@ -19,6 +19,9 @@ _AFFORDABLE = 0.5
 _MARGIN = 32
 #: A tile smaller than this is not worth the trip to another worker.
 _SMALLEST_TILE_PIXELS = 64 * 64
+#: So many times the pieces that the workers ask for are cut at most, where Cycles' own tiles ask for more:
+#: a trip for each of many small ones would cost more than the other workers save.
+_MOST_TIMES = 32
 
 
 def cut_by_area(
@@ -36,7 +39,7 @@ def cut_by_area(
         return Cutting("whole frames")
     if report.breaks_exactness:
         return Cutting(f"whole frames, so that they stay exact: {report.breaks_exactness[0].what}")
-    pieces = min(math.ceil(workers / frames), area.width * area.height // _SMALLEST_TILE_PIXELS)
+    pieces = min(math.ceil(workers / frames), area.width * area.height // _SMALLEST_TILE_PIXELS, MOST_TILES)
     if pieces < 2:
         return Cutting("whole frames")
     grid = near_square(pieces, area.size)
@@ -44,6 +47,9 @@ def cut_by_area(
     if inner is not None:
         least = inner.finest(area)
         grid = TileGrid(max(grid.columns, least.columns), max(grid.rows, least.rows))
+        if len(grid) > min(_MOST_TIMES * pieces, MOST_TILES):
+            why = f"Cycles renders each in small tiles, so it would be {len(grid):,} pieces"
+            return Cutting(f"whole frames: {why}")
     why = f"each cut in {len(grid)} tiles ({grid}), so that every worker has a piece"
     return _tiled(grid, why, settings, report, area)
 

@@ -8,7 +8,7 @@ from farm.domain.errors import BadInput
 from farm.domain.job import RenderSettings
 from farm.domain.plan import Video
 from farm.domain.scene import Finding, Weight
-from farm.domain.tiles import Box, Size, TileGrid
+from farm.domain.tiles import MOST_TILES, Box, Size, TileGrid
 from farm.planning import plan_job
 from farm.planning.area import extra, near_square
 from tests.unit.dispatch.play import report
@@ -182,3 +182,24 @@ def test_pieces_of_a_large_picture_keep_to_the_tiles_of_cycles_itself() -> None:
 
     small = plan_job(RenderSettings(frames="1", scale=50), large, workers=3)
     assert (small.inner, small.exact) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("side", "workers", "grid"),
+    [(512, 2, "4x3"), (256, 2, "8x5"), (128, 2, None), (128, 8, "15x9"), (8, 2000, None)],
+)
+def test_a_frame_that_cycles_itself_renders_in_small_tiles_is_not_cut_into_very_many_for_few_workers(
+    side: int, workers: int, grid: str | None
+) -> None:
+    scene = report(
+        full_width=1920, full_height=1080, inner_side=side, inner_margin=4, adaptive=True, samples=256
+    )
+    plan = plan_job(RenderSettings(frames="1"), scene, workers=workers)
+    assert (plan.grid, plan.exact) == (grid, True)
+    if grid is None:
+        assert "Cycles renders each in small tiles, so it would be" in plan.reason
+
+
+def test_the_farm_chooses_no_more_tiles_than_a_frame_may_have() -> None:
+    plan = plan_job(RenderSettings(frames="1"), report(full_width=7680, full_height=4320), workers=8000)
+    assert plan.pieces_per_frame == MOST_TILES
