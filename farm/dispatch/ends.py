@@ -11,6 +11,8 @@ from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Failure
 
 _FRAMES_ARE_THERE = "All its frames are done and can be fetched."
+_OTHERS_ARE_THERE = "The other frames are done and can be fetched."
+_OTHERS_ARE_PROVED = "The other frames were compared."
 
 
 def end_frame(
@@ -38,14 +40,16 @@ def end_frame(
 def maybe_end(desk: Desk, job: Job) -> None:
     """After the end of a frame: is this the end of the job, or has its movie still to be made?"""
     total = len(job.plan.frame_range) if job.plan else 0
+    look = f"See what happened with: farm show {job.id}"
     if job.done == 0 and job.failed >= HOPELESS_FRAMES and job.done + job.failed < total:
         what = f"The first {job.failed} frames failed, so the others were not tried. {job.first_error}"
-        end_job(desk, job, JobEvent.FAILED, what, "Look at the failed attempts; then submit it again.")
+        end_job(desk, job, JobEvent.FAILED, what, look)
     elif job.done + job.failed < total:
         return
     elif job.failed:
-        what = f"{job.failed} of {total} frames failed. {job.first_error}"
-        end_job(desk, job, JobEvent.FAILED, what, "The other frames are done and can be fetched.")
+        what = f"{job.failed} of {total} frames failed. {job.first_error}" if total > 1 else job.first_error
+        others = _OTHERS_ARE_THERE if job.proves is None else _OTHERS_ARE_PROVED
+        end_job(desk, job, JobEvent.FAILED, what, others if job.done else look)
     elif job.plan is not None and job.plan.videos:
         desk.open_task(job, TaskKey(job.id, TaskKind.ENCODE))
     else:

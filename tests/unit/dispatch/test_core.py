@@ -78,7 +78,26 @@ def test_three_failures_are_the_frames_own_fault_and_the_others_go_on(play: Play
     assert play.frames["j1", 2].error == "Blender crashed. (3 tries)"
     assert play.jobs["j1"].state is JobState.FAILED
     assert play.jobs["j1"].error == "1 of 3 frames failed. Frame 2: Blender crashed. (3 tries)"
+    assert play.jobs["j1"].cure == "The other frames are done and can be fetched."
     assert len(play.failures) == 3
+
+
+@pytest.mark.parametrize(
+    ("frames", "error"),
+    [
+        ("7", "Frame 7: Blender crashed. (3 tries)"),
+        ("7-8", "2 of 2 frames failed. Frame 7: Blender crashed."),
+    ],
+)
+def test_of_a_job_without_a_single_frame_none_is_said_to_be_there(
+    play: Play, frames: str, error: str
+) -> None:
+    planned(play, frames)
+    while play.sent:
+        play.fail(play.orders()[0])
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error.startswith(error)
+    assert play.jobs["j1"].cure == "See what happened with: farm show j1"
 
 
 def test_a_job_whose_first_frames_all_fail_is_stopped(play: Play) -> None:

@@ -70,6 +70,7 @@ def test_without_a_worker_of_the_class_the_frame_fails_after_a_minute(play: Play
         "and only there would it come out the same. Start such a worker, then verify it again."
     )
     assert play.jobs["v1"].state is JobState.FAILED
+    assert play.jobs["v1"].cure == "The other frames were compared."
 
 
 def test_a_worker_of_the_class_that_comes_back_in_time_verifies(play: Play) -> None:
