@@ -84,9 +84,14 @@ def save_passes(scene: Any, path: str) -> None:
 
 
 def as_piece(settings: Any) -> None:
-    """Set an ``ImageFormatSettings`` to 32-bit multilayer EXR, lossless, every view in one file."""
+    """Set an ``ImageFormatSettings`` to 32-bit multilayer EXR, lossless, every view in one file.
+
+    A part for each pass, as Blender 5 writes them by itself; files of older ones ask for all in one part.
+    """
     compat.set_format(settings, compat.MULTILAYER)
     settings.color_depth, settings.exr_codec = "32", PIECE_CODEC
+    if hasattr(settings, "use_exr_interleave"):
+        settings.use_exr_interleave = False
     with contextlib.suppress(TypeError):  # not a choice in every version
         settings.views_format = "MULTIVIEW"
 

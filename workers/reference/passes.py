@@ -37,7 +37,7 @@ def save(scene: Any, path: str) -> bool:
     settings.media_type = "MULTI_LAYER_IMAGE"
     settings.file_format = "OPEN_EXR_MULTILAYER"
     settings.color_depth, settings.exr_codec = "32", "ZIP"
-    settings.views_format = "MULTIVIEW"
+    settings.views_format, settings.use_exr_interleave = "MULTIVIEW", False
     image = bpy.data.images["Render Result"]
     if scene.render.use_multiview:
         # The image learns of its views when it is first saved: only from then on they share a file.
