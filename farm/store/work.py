@@ -108,9 +108,12 @@ def drop_results(
 
 
 def attempts_of_job(
-    connection: Connection, job_id: str, states: Iterable[AttemptState] | None = None, limit: int = 1000
+    connection: Connection,
+    job_id: str,
+    states: Iterable[AttemptState] | None = None,
+    limit: int | None = None,
 ) -> list[AttemptRow]:
-    """Attempts of a job, newest first."""
+    """Attempts of a job, newest first: ``limit`` of them, or all."""
     query = select(attempts).where(attempts.c.job_id == job_id).order_by(attempts.c.started.desc())
     if states is not None:
         query = query.where(attempts.c.state.in_([state.value for state in states]))

@@ -86,7 +86,7 @@ def test_three_failures_are_the_frames_own_fault_and_the_others_go_on(play: Play
     ("frames", "error"),
     [
         ("7", "Frame 7: Blender crashed. (3 tries)"),
-        ("7-8", "2 of 2 frames failed. Frame 7: Blender crashed."),
+        ("7-8", "2 of 2 frames failed. Frame 8: Blender crashed. (3 tries)"),
     ],
 )
 def test_of_a_job_without_a_single_frame_none_is_said_to_be_there(

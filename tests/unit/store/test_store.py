@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
 
+from farm.dispatch.recovery import load_state
 from farm.domain.errors import Unavailable
 from farm.domain.events import EventKind
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
@@ -305,3 +306,20 @@ def test_processes_that_open_a_new_farm_at_once_do_not_trip_over_each_other(empt
     for thread in threads:
         thread.join()
     assert len(opened) == 6
+
+
+def test_a_restarted_head_knows_all_attempts_of_a_job_however_many_workers_it_has(
+    store: Database, job: str
+) -> None:
+    with store.write() as c:
+        jobs.change(c, job, state=JobState.RENDERING.value)
+        for frame in range(1, 1002):
+            key = TaskKey(job, TaskKind.FRAME, frame)
+            frames.open_frame(c, job, frame)
+            work.open_task(c, key)
+            work.change_task(c, key, state=TaskState.RUNNING.value)
+            work.start_attempt(c, f"a{frame}", key, f"w{frame}", 3.0)
+    with store.read() as c:
+        state = load_state(c)
+    assert len(state.attempts) == 1001
+    assert all(task.attempt is not None for task in state.jobs[job].tasks.values())
