@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import overload
 
 from farm.domain.errors import UsageError
@@ -75,7 +77,24 @@ class FrameRange(Sequence[int]):
             yield from part
 
     def __contains__(self, frame: object) -> bool:
-        return any(frame in part for part in self.parts)
+        part = self._part_at(frame) if isinstance(frame, int) else None
+        return part is not None and frame in part
+
+    def lacking(self, wanted: FrameRange) -> int | None:
+        """The first frame of ``wanted`` that is none of these; None where all are here."""
+        for part in wanted.parts:
+            here = self._part_at(part[0])
+            if here is not None and part[0] in here and part[-1] in here and part.step % here.step == 0:
+                continue  # without looking at each: they may be a million
+            for frame in part:
+                if frame not in self:
+                    return frame
+        return None
+
+    def _part_at(self, frame: int) -> range | None:
+        """The one part that ``frame`` could be in."""
+        index = bisect_right(self.parts, frame, key=itemgetter(0)) - 1
+        return self.parts[index] if index >= 0 else None
 
     def __str__(self) -> str:
         return ",".join(map(_written, self.parts))

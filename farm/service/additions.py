@@ -69,8 +69,6 @@ def _check_frames(spec: JobSpec, kept: JobRow) -> None:
     assert kept.report is not None  # noqa: S101
     there = kept.plan.frame_range
     wanted = FrameRange.parse(spec.settings.frames) if spec.settings.frames else kept.report.frames
-    if wanted == there:
-        return
-    strange = next((frame for frame in wanted if frame not in there), None)
+    strange = there.lacking(wanted)
     if strange is not None:
         raise BadInput(f"Job {kept.id} has no frame {strange} to add to.", f"Its frames are {there}.")

@@ -9,7 +9,6 @@ from farm.service.context import Farm
 from farm.service.describe import describe_attempt, found
 from farm.store import outputs, work
 
-
 _MOST = 1000
 
 

@@ -27,7 +27,7 @@ def verify(farm: Farm, who: Principal, job_id: str, asked: VerifyRequest) -> Ver
     with farm.store.write() as connection:
         job = found(connection, job_id)
         plan = _plan(job)
-        wanted = _in_range(job, plan, asked.frames)
+        wanted = _asked(job, plan, asked.frames)
         if plan.pieces_per_frame == 0:
             return Verification(reason=f"Nothing to prove: the frames of job {job.id} were never cut.")
         _check_comparable(job, plan)
@@ -105,19 +105,23 @@ def _plan(job: JobRow) -> Plan:
     return job.plan
 
 
-def _in_range(job: JobRow, plan: Plan, asked: str | None) -> FrameRange | None:
+def _asked(job: JobRow, plan: Plan, asked: str | None) -> FrameRange | None:
     """The frames asked for, all of them frames of the job; None: all that are done."""
-    wanted = None if asked is None else FrameRange.parse(asked)
-    count = len(plan.frame_range if wanted is None else wanted)
+    if asked is None:
+        return None
+    wanted = FrameRange.parse(asked)
+    strange = plan.frame_range.lacking(wanted)
+    if strange is not None:
+        raise BadInput(f"Job {job.id} has no frame {strange}.", f"Its frames are {plan.frames}.")
+    return wanted
+
+
+def _check_number(count: int) -> None:
     if count > MOST_FRAMES:
         raise BadInput(
             f"{count:,} frames are more than the {MOST_FRAMES:,} that are verified at once.",
             "Choose some of them with --frames.",
         )
-    strange = next((frame for frame in wanted or () if frame not in plan.frame_range), None)
-    if strange is not None:
-        raise BadInput(f"Job {job.id} has no frame {strange}.", f"Its frames are {plan.frames}.")
-    return wanted
 
 
 def _check_comparable(job: JobRow, plan: Plan) -> None:
@@ -138,15 +142,19 @@ def _check_comparable(job: JobRow, plan: Plan) -> None:
 
 
 def _done(connection: Connection, job: JobRow, wanted: FrameRange | None) -> FrameRange:
+    """The frames to verify, which are all done: those asked for, or all that are."""
     if wanted is None:
-        done = [row.frame for row in frames.in_states(connection, job.id, [TaskState.DONE])]
-        if not done:
+        count = frames.counts(connection, {job.id: job.opened})[job.id].get(TaskState.DONE, 0)
+        if not count:
             raise Conflict(
                 f"Job {job.id} has no finished frame.", f"See what happened with: farm show {job.id}"
             )
-        return FrameRange.only(done)
-    rows = frames.of_job(connection, job.id, wanted)
-    lacking = [n for n in wanted if n not in rows or rows[n].state is not TaskState.DONE]
+        _check_number(count)
+        rows = frames.in_states(connection, job.id, [TaskState.DONE])
+        return FrameRange.only(row.frame for row in rows)
+    _check_number(len(wanted))
+    there = frames.of_job(connection, job.id, wanted)
+    lacking = [n for n in wanted if n not in there or there[n].state is not TaskState.DONE]
     if lacking:
         more = f", nor are {len(lacking) - 1} more" if len(lacking) > 1 else ""
         raise Conflict(

@@ -15,6 +15,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from farm.domain.errors import StorageFull, TesseraError, Unavailable
 from farm.store.upgrade import bring_up_to_date
 
+#: So many values are asked for in one statement: SQLite caps its variables.
+CHUNK = 500
+
 _BEGIN = "tessera_begin"
 _CREATING = 0x7E55E7A  # key of the lock that whoever makes the tables of a farm holds
 

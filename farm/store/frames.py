@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import batched
 
 from sqlalchemy import Connection, Row, func, select, update
 
 from farm.domain.states import TaskState
 from farm.domain.work import RenderClass
-from farm.store.database import insert_once
+from farm.store.database import CHUNK, insert_once
 from farm.store.schema import frames
 
 
@@ -42,15 +43,11 @@ def change(connection: Connection, job_id: str, frame: int, **values: object) ->
 
 def of_job(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, FrameRow]:
     """Rows by frame number, of those that were opened."""
-    wanted = list(numbers)
-    if not wanted:
-        return {}
-    query = select(frames).where(
-        frames.c.job_id == job_id, frames.c.frame >= min(wanted), frames.c.frame <= max(wanted)
-    )
-    rows = (_frame(row) for row in connection.execute(query))
-    asked = set(wanted)
-    return {row.frame: row for row in rows if row.frame in asked}
+    found: dict[int, FrameRow] = {}
+    for some in batched(numbers, CHUNK, strict=False):
+        query = select(frames).where(frames.c.job_id == job_id, frames.c.frame.in_(some))
+        found |= {row.frame: row for row in map(_frame, connection.execute(query.order_by(frames.c.frame)))}
+    return found
 
 
 def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) -> list[FrameRow]:

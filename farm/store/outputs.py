@@ -11,9 +11,8 @@ from sqlalchemy import Connection, Row, delete, func, insert, select
 from farm.domain.scene import Blob
 from farm.domain.task import TaskKey
 from farm.domain.work import RenderClass, Role, StoredFile
+from farm.store.database import CHUNK
 from farm.store.schema import jobs, outputs
-
-_CHUNK = 500  # SQLite caps the variables of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def get(connection: Connection, output_id: int) -> OutputRow | None:
 def of_frames(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, list[OutputRow]]:
     """Files of frames, in the order of their commit; those of tiles too."""
     found: dict[int, list[OutputRow]] = {number: [] for number in numbers}
-    for some in batched(found, _CHUNK, strict=False):
+    for some in batched(found, CHUNK, strict=False):
         query = select(outputs).where(outputs.c.job_id == job_id, outputs.c.frame.in_(some))
         for row in map(_output, connection.execute(query.order_by(outputs.c.id))):
             if row.frame is not None:

@@ -20,6 +20,15 @@ def parts(draw: st.DrawFn) -> tuple[str, set[int]]:
 several = st.lists(parts(), min_size=1, max_size=6)
 
 
+@given(several, several)
+def test_what_one_range_lacks_of_another_is_found(
+    here: list[tuple[str, set[int]]], wanted: list[tuple[str, set[int]]]
+) -> None:
+    frames, others = (FrameRange.parse(",".join(text for text, _ in some)) for some in (here, wanted))
+    assert frames.lacking(others) == min(set(others) - set(frames), default=None)
+    assert frames.lacking(frames) is None
+
+
 @given(several)
 def test_a_range_is_the_sorted_union_of_its_parts(given_parts: list[tuple[str, set[int]]]) -> None:
     frames = FrameRange.parse(",".join(text for text, _ in given_parts))

@@ -103,15 +103,24 @@ def test_frames_that_the_job_does_not_have_are_named(farm: Farm, job_id: str) ->
         VerifyRequest(frames="all")
 
 
-@pytest.mark.parametrize(("frames", "asked"), [("1-10001", None), ("1-20000", "1-10001")])
-def test_more_than_ten_thousand_frames_are_too_many_at_once(
-    farm: Farm, job_id: str, frames: str, asked: str | None
+@pytest.mark.parametrize("asked", [None, "1-3"])
+def test_more_frames_than_are_verified_at_once_are_too_many(
+    farm: Farm, job_id: str, asked: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep(farm, job_id, Plan(frames=frames, width=64, height=36, grid="2x2", reason=""))
-    ended(farm, job_id, [1])
-    with pytest.raises(BadInput, match="10,001 frames are more than the 10,000") as caught:
+    monkeypatch.setattr(proofs, "MOST_FRAMES", 2)
+    planned(farm, job_id, "2x1")
+    ended(farm, job_id, [1, 2, 3])
+    with pytest.raises(BadInput, match="3 frames are more than the 2") as caught:
         proofs.verify(farm, LOCAL_OWNER, job_id, VerifyRequest(frames=asked))
     assert "--frames" in caught.value.cure
+
+
+def test_of_a_million_frames_the_few_that_are_done_can_be_verified(farm: Farm, job_id: str) -> None:
+    keep(farm, job_id, Plan(frames="1-1000000", width=64, height=36, grid="2x2", reason=""))
+    ended(farm, job_id, [1, 2], JobState.CANCELLED)
+    made = proofs.verify(farm, LOCAL_OWNER, job_id, ALL).job
+    assert made is not None
+    assert made.settings.frames == "1-2"
 
 
 @pytest.mark.parametrize(
