@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
 
+from farm.dispatch import earlier
+from farm.dispatch.recovery import load_state
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.states import JobState
 from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Role
 from farm.planning import plan_job
 from farm.service import attempts, events, frames, jobs, proofs, status
 from farm.service.context import Farm
 from farm.settings import Settings
 from farm.storage import MemoryStorage
-from farm.store import Database, scenes, work
+from farm.store import Database, outputs, scenes, work
 from farm.store import events as event_rows
+from farm.store import frames as frame_rows
 from farm.store import jobs as job_rows
 from tests.unit.dispatch.play import MANIFEST, report
 
@@ -36,8 +41,22 @@ def turn(farm: Farm) -> None:
         event_rows.forget_passing(connection, 1.0)
 
 
+def dispatch(farm: Farm) -> None:
+    """What a dispatcher asks for besides, and when it is started again."""
+    with farm.store.write() as connection:
+        state = load_state(connection)
+        added = replace(state.jobs["j1"], adds_to="j1")
+        earlier.look(connection, added, [3, 4])
+        earlier.look(connection, replace(added, adds_to=None, proves="j1"), [3, 4])
+        list(outputs.of_whole_frames(connection, "j1", [Role.OUTPUT, Role.PREVIEW]))
+        outputs.drop_pieces(connection, "j1", 3, [0])
+        work.drop_results(connection, "j1", 3, [0])
+        work.drop_results(connection, "j1", 3)
+
+
 LOOKS: dict[str, Callable[[Farm], object]] = {
     "turn": turn,
+    "dispatch": dispatch,
     "pulse": lambda farm: status.pulse(farm, LOCAL_OWNER),
     "jobs": lambda farm: jobs.listed(farm, LOCAL_OWNER, 50),
     "older jobs": lambda farm: jobs.listed(farm, LOCAL_OWNER, 50, "j1"),
@@ -61,7 +80,9 @@ def farm(tmp_path: Path) -> Farm:
         job_rows.add_user(c, LOCAL_OWNER, 1.0)
         scene_id = scenes.add_scene(c, MANIFEST, 1.0)
         job_rows.add(c, "j1", LOCAL_OWNER, JobSpec(name="One", scene_id=scene_id, settings=settings), 2.0)
-        job_rows.change(c, "j1", plan=plan_job(settings, report(), 2).model_dump_json())
+        plan = plan_job(settings, report(), 2).model_dump_json()
+        job_rows.change(c, "j1", plan=plan, state=JobState.RENDERING.value)
+        frame_rows.open_frame(c, "j1", 3)
         work.open_task(c, TaskKey("j1", TaskKind.TILE, 3, 0))
         work.start_attempt(c, "a1", TaskKey("j1", TaskKind.TILE, 3, 0), "w1", 3.0)
     return Farm(store, MemoryStorage(), Settings(home=tmp_path))
