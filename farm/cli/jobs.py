@@ -14,7 +14,6 @@ from farm.cli.options import AsJson, FarmUrl, JobId
 from farm.cli.proving import proved
 from farm.cli.speaker import Speaker, clean
 from farm.cli.words import duration, number
-from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import AttemptView, JobView
 
@@ -92,23 +91,11 @@ def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
         return
     for name, value in _facts(job):
         speaker.say(f"{name:<9}{value}")
-    for finding in _findings(job):
+    for finding in job.findings:
         speaker.say(f"{finding.weight.value:<9}{finding.what} {finding.cure}")
     if job.error:
         speaker.say(f"{'error':<9}{job.error} {job.cure}")
     _tell_attempts(speaker, failed)
-
-
-def _findings(job: JobView) -> list[Finding]:
-    """What the inspection found, and what of it bears on frames that are cut as these are."""
-    if job.report is None:
-        return []
-    found = [*job.report.findings, *job.report.in_order]
-    if job.plan is not None and job.plan.ranges:
-        found += job.report.breaks_ranges
-    elif job.plan is not None and job.plan.grid:
-        found += job.report.breaks_exactness
-    return list(dict.fromkeys(found))
 
 
 def _facts(job: JobView) -> list[tuple[str, str]]:

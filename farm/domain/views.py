@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from farm.domain.frames import FrameRange
 from farm.domain.job import RenderSettings
 from farm.domain.plan import Plan
-from farm.domain.scene import SceneReport, Value
+from farm.domain.scene import Finding, SceneReport, Value
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.work import Progress, Proof, Role, WorkerInfo
 
@@ -110,6 +110,22 @@ class JobView(Value):
     adds_to: str | None = None  # the job whose samples this one adds to
     verified: int = 0  # frames of this job that were verified, or that it verified where it proves …
     differing: int = 0  # … and those of them that were found to differ
+
+    @property
+    def by_samples(self) -> bool:
+        """Whether frames are rendered by their samples, or will be as far as is known yet."""
+        if self.plan is not None:
+            return bool(self.plan.ranges)
+        return self.settings.by_samples or self.settings.first is not None or self.adds_to is not None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that the inspection found and that bears on this job, each once."""
+        if self.report is None:
+            return ()
+        breaks = self.report.breaks_ranges if self.by_samples else self.report.breaks_exactness
+        found = (*self.report.findings, *self.report.blocks_cutting, *self.report.in_order, *breaks)
+        return tuple(dict.fromkeys(found))
 
 
 class VerifyRequest(Value):

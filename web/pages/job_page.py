@@ -151,12 +151,6 @@ def newest_first(attempts: list[AttemptView]) -> list[AttemptView]:
 
 
 def findings(job: JobView) -> list[Finding]:
-    """All that the inspection found and that bears on this job, the heaviest first."""
-    report = job.report
-    if report is None:
-        return []
-    by_samples = job.settings.by_samples or job.settings.first is not None
-    breaks = report.breaks_ranges if by_samples else report.breaks_exactness
+    """All that bears on this job, the heaviest first."""
     order = {"error": 0, "warning": 1, "note": 2}
-    seen = dict.fromkeys((*report.findings, *report.blocks_cutting, *report.in_order, *breaks))
-    return sorted(seen, key=lambda found: order[found.weight])
+    return sorted(job.findings, key=lambda found: order[found.weight])

@@ -587,7 +587,7 @@ def test_what_makes_frames_depend_on_each_other_and_what_breaks_ranges_is_found(
     assert "Grease Pencil" in said
     assert "Adaptive sampling" not in said
     farm.add("more", "b", settings=RenderSettings(samples=512), adds_to="a")
-    farm.set("b", report=scene, settings=RenderSettings(samples=512, split="samples"))
+    farm.set("b", report=scene)
     said = text(client.get("/jobs/b").text)
     assert "Adaptive sampling looks around." in said
     assert "Grease Pencil" not in said
