@@ -7,6 +7,8 @@ from typing import Any
 
 from workers.inside_blender import compat
 
+_STEREO = ("left", "right")
+
 
 def uses_sequencer(scene: Any) -> bool:
     """Whether strips make the picture: then Blender does not render the scene's own 3D view."""
@@ -69,6 +71,18 @@ def renders_3d(scene: Any) -> bool:
 def rendering_layers(scene: Any) -> list[Any]:
     """View layers that are switched on, in the order in which they render."""
     return [layer for layer in scene.view_layers if layer.use]
+
+
+def views(scene: Any) -> list[Any]:
+    """Views that are rendered of each layer, in their order; none where there is but one picture.
+
+    Stereo knows left and right alone: other views stay in the file, and Blender passes them over.
+    """
+    render = scene.render
+    if not render.use_multiview:
+        return []
+    stereo = render.views_format == "STEREO_3D"
+    return [view for view in render.views if view.use and not (stereo and view.name not in _STEREO)]
 
 
 def drawn(scene: Any) -> Iterator[Any]:

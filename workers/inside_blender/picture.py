@@ -111,9 +111,7 @@ def _save(scene: Any, path: str) -> None:
 
 
 def _keep_first_view(scene: Any, target: Path) -> bool:
-    if not scene.render.use_multiview:
-        return False
-    named = (f"{target.stem}{view.file_suffix}{target.suffix}" for view in scene.render.views if view.use)
+    named = (f"{target.stem}{view.file_suffix}{target.suffix}" for view in content.views(scene))
     views = [path for path in map(target.with_name, named) if path.exists()]
     for index, path in enumerate(views):
         if index:
@@ -137,4 +135,4 @@ def layer_names(scene: Any) -> list[str]:
 
 def view_count(scene: Any) -> int:
     """How many views each layer renders."""
-    return sum(view.use for view in scene.render.views) if scene.render.use_multiview else 1
+    return max(1, len(content.views(scene)))

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from workers.child import Refusal
-from workers.inside_blender import exr
+from workers.inside_blender import content, exr
 from workers.inside_blender.causes import BAD_RESULT, from_blender
 
 #: What is done with a layer's passes: layer, view (empty where there is but one), pixels by pass.
@@ -109,7 +109,7 @@ def _empty_scene(scene: Any, header: exr.Header, names: Iterable[str]) -> Iterat
             layer = helper.view_layers[0] if index == 0 else helper.view_layers.new(name)
             layer.name = name
         _copy_views(scene.render, render)
-        for view in [view for view in render.views if view.use] if render.use_multiview else [None]:
+        for view in content.views(helper) or [None]:
             camera = bpy.data.cameras.new("Tessera reader")
             cameras.append(bpy.data.objects.new(f"Tessera{view.camera_suffix if view else ''}", camera))
             helper.collection.objects.link(cameras[-1])
@@ -126,6 +126,8 @@ def _copy_views(source: Any, target: Any) -> None:
     if not source.use_multiview:
         return
     target.views_format = source.views_format
+    for view in target.views:  # a new scene has left and right
+        view.use = False
     for view in source.views:
         copy = target.views.get(view.name) or target.views.new(view.name)
         copy.use, copy.camera_suffix, copy.file_suffix = view.use, view.camera_suffix, view.file_suffix

@@ -89,7 +89,7 @@ def _facts(scene: Any, engine: str) -> dict[str, Any]:
             {"name": layer.name, "passes": pass_names(scene, layer, engine)}
             for layer in content.rendering_layers(scene)
         ],
-        "views": [view.file_suffix for view in render.views if view.use] if render.use_multiview else [],
+        "views": [view.file_suffix for view in content.views(scene)],
         "border": _border(render),
         "crops": bool(render.use_border and render.use_crop_to_border),
         "file_format": render.image_settings.file_format,

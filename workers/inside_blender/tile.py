@@ -84,8 +84,7 @@ def _restate_counts(scene: Any, piece: Path, ended: list[int]) -> None:
     """Make the counts of adaptive sampling, where they are stored, those of the frame (see `counts`)."""
     layers = content.rendering_layers(scene)
     if scene.cycles.use_adaptive_sampling and any(layer.cycles.pass_debug_sample_count for layer in layers):
-        render = scene.render
-        views = [view.name for view in render.views if view.use] if render.use_multiview else [""]
+        views = [view.name for view in content.views(scene)] or [""]
         renders = [(layer.name, view) for layer in layers for view in views]
         totals = {layer.name: sampling.rendered_samples(scene, layer) for layer in layers}
         counts.restate(piece, dict(zip(renders, ended, strict=False)), totals)
