@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farm.domain.errors import BadInput
-from farm.domain.job import JobSpec, RenderSettings
+from farm.domain.job import JobSpec, RenderSettings, keeps_pieces
 from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.tiles import TileGrid
 from farm.domain.views import JobView
@@ -49,7 +49,7 @@ def again(
 
 def kept(job: JobView) -> int:
     """Samples of its frames that ``job`` keeps, or will have kept, for more to be added; 0: none."""
-    if job.plan is None or (job.settings.first is None and job.adds_to is None):
+    if job.plan is None or not keeps_pieces(job.settings, job.adds_to):
         return 0
     if job.state in JOB_ENDED and job.state is not JobState.DONE:
         return 0

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from farm.domain.job import RenderSettings
+from farm.domain.job import RenderSettings, keeps_pieces
 from farm.domain.plan import Plan, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
@@ -98,8 +98,8 @@ class Job:
 
     @property
     def keeps_pieces(self) -> bool:
-        """Whether pieces outlive their frame, so that samples can be added to them."""
-        return self.settings.first is not None or self.adds_to is not None
+        """Whether pieces outlive their frame."""
+        return keeps_pieces(self.settings, self.adds_to)
 
 
 @dataclass(slots=True)

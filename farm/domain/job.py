@@ -96,6 +96,14 @@ class RenderSettings(Value):
         return None if self.tiles in ("auto", "none") else TileGrid.parse(self.tiles)
 
 
+def keeps_pieces(settings: RenderSettings, adds_to: str | None) -> bool:
+    """Whether the pieces of a job outlive its frames, so that samples can be added to them.
+
+    They do where only some of the samples were asked for, and where the job itself adds to another.
+    """
+    return settings.first is not None or adds_to is not None
+
+
 class JobSpec(Value):
     """What a client posts. The name is one line: control characters in it become spaces."""
 

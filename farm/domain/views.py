@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from farm.domain.frames import FrameRange
-from farm.domain.job import RenderSettings
+from farm.domain.job import RenderSettings, keeps_pieces
 from farm.domain.plan import Plan
 from farm.domain.scene import Finding, SceneReport, Value
 from farm.domain.states import AttemptState, JobState, TaskState
@@ -116,7 +116,7 @@ class JobView(Value):
         """Whether frames are rendered by their samples, or will be as far as is known yet."""
         if self.plan is not None:
             return bool(self.plan.ranges)
-        return self.settings.by_samples or self.settings.first is not None or self.adds_to is not None
+        return self.settings.by_samples or keeps_pieces(self.settings, self.adds_to)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

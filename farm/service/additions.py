@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from farm.domain.errors import BadInput, Conflict
 from farm.domain.frames import FrameRange
-from farm.domain.job import JobSpec
+from farm.domain.job import JobSpec, keeps_pieces
 from farm.domain.states import JOB_ENDED, JobState
 from farm.service.describe import found
 from farm.store import Connection
@@ -31,7 +31,7 @@ def check(connection: Connection, spec: JobSpec) -> None:
         )
     if kept.state is not JobState.DONE:
         raise Conflict(f"Job {kept.id} is {kept.state}: not all of its samples are there.", anew)
-    keeps = kept.settings.first is not None or kept.adds_to is not None
+    keeps = keeps_pieces(kept.settings, kept.adds_to)
     if kept.plan is None or kept.report is None or not kept.plan.ranges or not keeps:
         raise BadInput(
             f"Job {kept.id} did not keep its samples; only jobs with --first do, and those that add to them.",
