@@ -129,4 +129,4 @@ class Follower:
         )
 
     def _end(self, job: dict[str, Any]) -> None:
-        self._show(phase=Phase[job["state"].upper()], what=job["error"], cure=job["cure"], news="")
+        self._show(phase=Phase[job["state"].upper()], what=job["error"], cure=job["cure"], waiting="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import ssl
 import time
@@ -76,6 +77,8 @@ class Line:
                 except (OSError, http.client.HTTPException):
                     raise self._broken() from None
                 if not piece:
+                    if response.length:  # cut short; reading says nothing of it
+                        raise self._broken()
                     return
                 yield piece
 
@@ -212,7 +215,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def address(text: str) -> str:
     """``http://HOST:PORT`` of what the artist wrote; raises `Trouble`."""
-    written = text.strip().rstrip("/")
+    written = text.strip()
     try:
         found = urllib.parse.urlsplit(written if "://" in written else f"http://{written}")
         host, _ = found.hostname, found.port
@@ -220,13 +223,13 @@ def address(text: str) -> str:
         host, found = None, urllib.parse.urlsplit("")
     if not host or found.scheme not in ("http", "https") or found.query or found.fragment:
         raise Trouble(f"“{text}” is not the address of a farm.", "Write it as http://HOST:PORT.")
-    return f"{found.scheme}://{found.netloc}{found.path}"
+    return f"{found.scheme}://{found.netloc}{found.path.rstrip('/')}"
 
 
 def is_local(url: str) -> bool:
     """Whether the address is this machine's own."""
     host = urllib.parse.urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return host in ("localhost", "::1") or bool(re.fullmatch(r"127(\.[0-9]+){3}", host))
 
 
 def _short(error: OSError) -> str:

@@ -90,7 +90,7 @@ class TesseraGoOn(_OfWork):
         return self.told(self._go_on)
 
     def _go_on(self) -> None:
-        if self.work.shown.working or not self.work.shown.job_id:
+        if not self.work.shown.gave_up:
             raise Trouble("There is nothing to go on with.", "Submit again.")
         session.again(self.index)
 

@@ -94,8 +94,10 @@ def _work(box: bpy.types.UILayout, index: int, shown: Shown, width: int) -> None
         box.label(text=f"{number(shown.failed_frames, 'frame')} failed", icon="ERROR")
     if shown.what:
         said(box, shown.what, shown.cure, "ERROR", width)
+    if shown.waiting:
+        said(box, shown.waiting, "", "TIME", width)
     if shown.news:
-        said(box, shown.news, "", "TIME", width)
+        said(box, shown.news, "", "INFO", width)
     if shown.plan:
         said(box, shown.plan, "", "INFO", width)
     for finding in shown.findings[:_LISTED]:
@@ -109,12 +111,12 @@ def _work(box: bpy.types.UILayout, index: int, shown: Shown, width: int) -> None
         row.operator("tessera.open_result", icon="IMAGE_DATA").index = index
         row.operator("tessera.open_folder", icon="FILE_FOLDER").index = index
         row.operator("tessera.open_page", icon="URL").index = index
-        if not shown.working and shown.phase is Phase.FAILED:
+        if shown.gave_up:
             box.operator("tessera.go_on", icon="FILE_REFRESH").index = index
 
 
 def _width(context: bpy.types.Context) -> int:
     """Letters that fit into a line of the panel."""
-    scale = context.preferences.system.ui_scale if context.preferences else 1.0
     width = context.region.width if context.region else 400
+    scale = context.preferences.system.ui_scale or 1.0  # 0 where Blender has no windows
     return max(24, int(width / (7.5 * scale)) - 8)

@@ -40,7 +40,8 @@ class Shown:
     seconds_left: float | None = None
     failed_frames: int = 0
     plan: str = ""
-    news: str = ""  # the latest thing that went wrong and was helped, or what is waited for
+    waiting: str = ""  # what is waited for now
+    news: str = ""  # the latest thing that went wrong and was helped
     findings: tuple[Finding, ...] = ()
     what: str = ""  # why it failed
     cure: str = ""
@@ -48,6 +49,7 @@ class Shown:
     kept: int = 0  # other files that were in the way, left as they were
     cancelling: bool = False
     working: bool = True  # a thread is at it
+    gave_up: bool = False  # the thread did, though the job may go on
 
     @property
     def words(self) -> str:

@@ -72,7 +72,7 @@ class Work:
 
     def again(self) -> Work:
         """The same job, followed by a new thread after this one gave up."""
-        before = replace(self._shown, what="", cure="", working=True, phase=Phase.WAITING, news="")
+        before = replace(self._shown, what="", cure="", working=True, phase=Phase.WAITING, gave_up=False)
         return Work(self.farm, self.token, self.spec, self.results, before=before)
 
     def show(self, **changes: Any) -> None:
@@ -82,25 +82,28 @@ class Work:
 
     def _run(self) -> None:
         try:
-            line = Line(self.farm, self.token, self._stopped, lambda words: self.show(news=words))
+            line = Line(self.farm, self.token, self._stopped, lambda words: self.show(waiting=words))
             if not self._shown.job_id:
                 self._submit(line)
             Follower(line, self._cancel, self.show, self._shown, self.results).follow()
         except Stopped:
-            self.show(phase=Phase.CANCELLED, news="")
+            self.show(phase=Phase.CANCELLED, waiting="")
         except Trouble as trouble:
-            self.show(phase=Phase.FAILED, what=trouble.what, cure=trouble.cure, news="")
+            self._give_up(trouble.what, trouble.cure)
         except Exception as error:
             log.exception("a submission failed")
-            self.show(
-                phase=Phase.FAILED,
-                what=f"Something in the add-on broke ({type(error).__name__}).",
-                cure="Report it with what Blender's console shows.",
+            self._give_up(
+                f"Something in the add-on broke ({type(error).__name__}).",
+                "Report it with what Blender's console shows.",
             )
         finally:
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
             self.show(working=False)
+
+    def _give_up(self, what: str, cure: str) -> None:
+        followed = bool(self._shown.job_id)
+        self.show(phase=Phase.FAILED, what=what, cure=cure, waiting="", gave_up=followed)
 
     def _submit(self, line: Line) -> None:
         line.ask("GET", "/api/farm")  # an address that is wrong is told before anything is read
@@ -121,15 +124,15 @@ class Work:
         assert found is not None  # noqa: S101 (without a job there is a scene)
         assert self._scratch is not None  # noqa: S101
         findings = list(found.findings)
-        self.show(findings=tuple(findings), news="Looking for the files that the scene needs.")
+        self.show(findings=tuple(findings), waiting="Looking for the files that the scene needs.")
         files = {path: path for path in packing.sources(found.uses, findings)}
         copy = found.copy
         if found.rewrite:
-            self.show(news="Blender puts paths right in a copy of the file.")
+            self.show(waiting="Blender puts paths right in a copy of the file.")
             fresh = rewritten(found, self._scratch, self._stopped)
             copy = fresh.pop(copy, copy)
             files.update({path: new for path, new in fresh.items() if path in files})
-        self.show(news="", steps=sum(_bytes(path) for path in (copy, *files.values())))
+        self.show(waiting="", steps=sum(_bytes(path) for path in (copy, *files.values())))
         pack = packing.Pack(found.place)
         packing.gathered(pack, found.layout, files, findings, self._stopped, self._more)
         try:
