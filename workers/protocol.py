@@ -197,7 +197,8 @@ class Compare:
     ``noisy``, Combined is compared with the reference's Noisy Image where it has one: digests are of the
     frame before denoising. ``added`` are passes that only the reference was made to store: the candidate
     need not have them. ``area`` is [x, y, width, height] in the frame, y down, of what the digests are
-    of, where that is not the whole frame.
+    of, where that is not the whole frame. ``denoised`` is the tolerance of passes that were denoised and
+    whose noisy ones are compared beside them, None: as of all others; their rows have a kind of their own.
     """
 
     reference: str
@@ -205,6 +206,7 @@ class Compare:
     digests: Dict[str, str] = field(default_factory=dict)
     noisy: bool = False
     tolerance: float = 0.0
+    denoised: Optional[float] = None
     added: List[str] = field(default_factory=list)
     area: Optional[List[int]] = None
 

@@ -16,7 +16,7 @@ from farm.cli.speaker import Speaker, problem
 from farm.cli.words import number
 from farm.client.client import FarmClient
 from farm.domain.errors import BadInput, Conflict, TesseraError
-from farm.domain.proved import uncompared
+from farm.domain.proved import uncompared, unnumbered
 from farm.domain.views import JobView, ProofView
 
 Some = Annotated[
@@ -54,7 +54,8 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
             return
         job, failure = _followed(client, asked.job, speaker)
         proofs = list(client.proofs(job.id))
-    failure = failure or _verdict(job, proofs)
+        kept = client.job(job_id).settings.keep_exr
+    failure = failure or _verdict(job, proofs, kept)
     if as_json:
         told = {
             "job": job_id,
@@ -68,7 +69,7 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
         if len(proofs) == 1 or not group[0].exact:
             speaker.draw(table(group[0]))
         speaker.say(sentence(group))
-    if any(row.kind == "pass" for one in proofs for row in uncompared(one.proof)):
+    if not kept and any(row.kind == "pass" for one in proofs for row in uncompared(one.proof)):
         speaker.note("Submit with --keep-exr to have every pass compared.")
     if failure is not None:
         speaker.fail(failure)
@@ -94,7 +95,7 @@ def _followed(client: FarmClient, job: JobView, speaker: Speaker) -> tuple[JobVi
     return outcome.job, outcome.problem()
 
 
-def _verdict(job: JobView, proofs: list[ProofView]) -> TesseraError | None:
+def _verdict(job: JobView, proofs: list[ProofView], kept: bool) -> TesseraError | None:
     """The error where frames differ, or where not all that was asked for was proved."""
     differing = [one for one in proofs if not one.proof.exact]
     if not differing:
@@ -102,7 +103,7 @@ def _verdict(job: JobView, proofs: list[ProofView]) -> TesseraError | None:
         return None if not lacking else _replaced(job, lacking)
     verb = "differs" if len(differing) == 1 else "differ"
     what = f"{len(differing)} of {number(len(proofs), 'frame')} {verb} from what is rendered whole."
-    if any(row.differing is None for one in differing for row in one.proof.rows if not row.same):
+    if not kept and any(unnumbered(one.proof) for one in differing):
         return BadInput(what, "Submit with --keep-exr to have the differences of passes in numbers.")
     return BadInput(
         what, f"“farm show {job.proves}” lists what may break exactness; where it lists nothing, report this."

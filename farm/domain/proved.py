@@ -8,6 +8,7 @@ from farm.domain.work import Proof, Row
 
 _NOUNS = {
     "pass": ("pass", "passes"),
+    "denoised": ("denoised pass", "denoised passes"),
     "output": ("output", "outputs"),
     "part": ("pass of an output", "passes of outputs"),
 }
@@ -18,7 +19,7 @@ def outcome(proof: Proof) -> str:
     """“41 passes and 2 outputs are the same, bit for bit”, “1 of 4 passes differs”.
 
     What could not be compared is told as that, and never counted as the same. Where a tolerance counts
-    the outputs, which are held to what an eye can see, are told apart from the passes.
+    what is held to what an eye can see, outputs and denoised passes, is told apart from the passes.
     """
     compared = [row for row in proof.rows if _was_compared(row)]
     left = [_alone(row) for row in uncompared(proof)]
@@ -30,13 +31,13 @@ def outcome(proof: Proof) -> str:
         of = [_share(wrong, compared, kind) for kind in _kinds(wrong)]
         by = f" by more than {proof.tolerance:g}" if proof.tolerance else ""
         return f"{_listed(of)} {'differs' if _is(wrong) == 'is' else 'differ'}{by}{more}"
-    seen = [row for row in compared if row.kind == "output"] if proof.tolerance else []
+    seen = [row for row in compared if row.kind in ("denoised", "output")] if proof.tolerance else []
     exact = [row for row in compared if row not in seen]
     told = []
     if exact:
         told.append(f"{_listed(_counts(exact))} {_is(exact)} the same, {closely(proof.tolerance)}")
     if seen:
-        told.append(f"{_counted(seen, 'output')} {'looks' if _is(seen) == 'is' else 'look'} the same")
+        told.append(f"{_listed(_counts(seen))} {'looks' if _is(seen) == 'is' else 'look'} the same")
     return f"{', and '.join(told)}{more}"
 
 
@@ -44,6 +45,11 @@ def uncompared(proof: Proof) -> list[Row]:
     """What nothing is known of, such as passes of which only a digest is left where a tolerance counts."""
     known = {(row.kind, row.called) for row in proof.rows if _was_compared(row)}
     return [row for row in proof.rows if not _was_compared(row) and (row.kind, row.called) not in known]
+
+
+def unnumbered(proof: Proof) -> bool:
+    """Whether a pass differs, and nobody knows by how much: only its digest was left."""
+    return any(row.kind == "pass" and not row.same and row.differing is None for row in proof.rows)
 
 
 def proves(proof: Proof) -> bool:

@@ -82,7 +82,7 @@ class Row(Value):
     A file of many passes has one row where all of it is the same; else ``part`` names the pass of the file.
     """
 
-    kind: str  # "pass", "output", "metadata"
+    kind: str  # "pass", "denoised" (a pass, by a tolerance of its own), "output", "metadata"
     name: str  # "ViewLayer.Combined", "shot_0012.png"
     part: str = ""  # "ViewLayer.Depth", of an output that holds passes
     same: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from farm.domain.job import Principal
-from farm.domain.proved import closely, proves
+from farm.domain.proved import closely, proves, unnumbered
 from farm.domain.views import FrameView, JobView, ProofView
 from web.pages.words import count
 from web.services import Services
@@ -22,8 +22,8 @@ def proved(farm: Services, who: Principal, job: JobView, frame: FrameView | None
     proof = None if frame is None else farm.proof(who, job.id, frame.frame)
     if proof is not None and all(one.frame != proof.frame for one in proofs):
         proofs = [*proofs, proof]
-    unnumbered = any(not row.same and row.differing is None for one in proofs for row in one.proof.rows)
-    return {"proofs": proofs, "proof": proof, "badge": badge(job, proofs), "unnumbered": unnumbered}
+    digests = not job.settings.keep_exr and any(unnumbered(one.proof) for one in proofs)
+    return {"proofs": proofs, "proof": proof, "badge": badge(job, proofs), "unnumbered": digests}
 
 
 def badge(job: JobView, proofs: list[ProofView]) -> str:

@@ -122,9 +122,12 @@ def _row(name: str, *, same: bool, pixels: int, note: str, kind: str = "pass") -
 
 
 def _pass_rows(request: Compare, reference: Frame, candidate: Frame) -> Iterator[dict[str, Any]]:
+    beside = {} if request.denoised is None else _before_denoising(candidate)
     for name, ours in reference.passes.items():
         theirs = candidate.passes.get(name)
-        if theirs is not None:
+        if theirs is not None and request.denoised is not None and name in beside:
+            yield _pass_row(name, ours, theirs, request.denoised) | {"kind": "denoised"}
+        elif theirs is not None:
             yield _pass_row(name, ours, theirs, request.tolerance)
         elif ours.own not in request.added:
             yield _row(name, same=False, pixels=ours.pixels, note=_NONE_HERE)

@@ -123,6 +123,21 @@ def test_where_only_a_digest_is_left_it_says_how_to_get_numbers(cli, farm, job, 
     ]
 
 
+def test_what_is_no_pass_or_was_kept_gets_no_numbers_from_keeping_passes(cli, farm, job, blend, finds):
+    gone = Row(kind="output", name="shot_0001.png", same=False, note="the farm no longer has this file")
+    finds(*(proof(frame, *PASSES, gone) for frame in (1, 2, 3)))
+    assert "--keep-exr" not in cli("verify", job).err
+    farm.on_submit = None
+    kept = cli("submit", blend, "--keep-exr").out.strip()
+    farm.plan(kept, "1", grid="2x2")
+    farm.end(kept)
+    digest = Row(kind="pass", name="ViewLayer.Depth", same=False, pixels=14400, note="by its digest")
+    finds(proof(1, digest))
+    said = cli("verify", kept)
+    assert said.code == 1
+    assert "--keep-exr" not in said.err
+
+
 def test_a_tolerance_is_named_where_there_is_one(cli, farm, job, finds):
     within = WRONG.model_copy(update={"same": True, "largest": 1e-6})
     finds(*(proof(frame, within, tolerance=1e-5) for frame in (1, 2, 3)))

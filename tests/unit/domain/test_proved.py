@@ -34,6 +34,11 @@ DATA = SAME.model_copy(update={"kind": "metadata", "name": "metadata"})
         ([OTHER, UNKNOWN, NOBODY], 0.0, "1 of 1 pass differs; 2 passes were not compared"),
         ([UV, UV], 0.0, "1 pass is the same, bit for bit"),
         ([SAME, FILE], 1e-6, "1 pass is the same, within 1e-06, and 1 output looks the same"),
+        (
+            [SAME, SAME.model_copy(update={"kind": "denoised", "name": "L.Combined"}), FILE],
+            1e-6,
+            "1 pass is the same, within 1e-06, and 1 denoised pass and 1 output look the same",
+        ),
         ([FILE, LAYERS, UNKNOWN], 1e-6, "2 outputs look the same; 1 pass was not compared"),
         ([LAYERS, CLOCK], 0.0, "1 output is the same, bit for bit; 1 pass of an output was not compared"),
         ([FILE, LAYERS, INSIDE, INSIDE_TOO], 0.0, "1 of 2 outputs differs"),

@@ -93,6 +93,23 @@ def test_values_passes_and_metadata_that_differ_are_named_with_numbers(tmp_path:
     }
 
 
+def test_a_denoised_pass_has_a_tolerance_of_its_own_where_its_noisy_one_is_compared(tmp_path: Path) -> None:
+    made = passes() | {"View.Layer.Noisy Image": {"R": values(6)}}
+    reference = write(tmp_path / "a.exr", made)
+    made["View.Layer.Combined"]["R"][1, 1] += np.float32(1e-4)
+    candidate = write(tmp_path / "b.exr", made)
+    found = rows(reference=reference, candidate=candidate, tolerance=1e-6, denoised=1e-3)
+    combined, noisy = found["View.Layer.Combined"], found["View.Layer.Noisy Image"]
+    assert (combined["kind"], combined["same"], combined["differing"]) == ("denoised", True, 1)
+    assert (combined["note"], noisy["kind"], noisy["differing"]) == ("within 0.001", "pass", 0)
+    for name, told in rows(reference=reference, candidate=candidate, tolerance=1e-6).items():
+        assert told["same"] == (name != "View.Layer.Combined"), "without it all are held to one tolerance"
+    del made["View.Layer.Noisy Image"]
+    alone = write(tmp_path / "c.exr", made)
+    found = rows(reference=reference, candidate=alone, tolerance=1e-6, denoised=1e-3)
+    assert not found["View.Layer.Combined"]["same"], "nothing stands for it"
+
+
 def test_the_time_that_pixels_took_is_not_compared_and_says_so(tmp_path: Path) -> None:
     reference = write(tmp_path / "a.exr", passes())
     row = rows(reference=reference, candidate=reference)["View.Layer.Render Time"]
