@@ -19,6 +19,7 @@ from workers.inside_blender.causes import BAD_RESULT, from_blender
 
 #: What is done with a layer's passes: layer, view (empty where there is but one), pixels by pass.
 Take = Callable[[str, str, Mapping[str, np.ndarray]], None]
+_LEAST = 4  # pixels of a side that can be set
 _KINDS = {"X": "VALUE", "XYZ": "VECTOR"}
 
 
@@ -102,8 +103,7 @@ def _empty_scene(scene: Any, header: exr.Header, names: Iterable[str]) -> Iterat
     try:
         render = helper.render
         render.engine = Reader.bl_idname
-        render.resolution_x, render.resolution_y = header.width, header.height
-        render.resolution_percentage = 100
+        _resize(render, header.width, header.height)
         render.use_compositing = render.use_sequencer = render.use_stamp = False
         for index, name in enumerate(names):
             layer = helper.view_layers[0] if index == 0 else helper.view_layers.new(name)
@@ -119,6 +119,13 @@ def _empty_scene(scene: Any, header: exr.Header, names: Iterable[str]) -> Iterat
         bpy.data.scenes.remove(helper)
         for thing in cameras:
             bpy.data.cameras.remove(thing.data)
+
+
+def _resize(render: Any, width: int, height: int) -> None:
+    """Of a region a picture can have fewer pixels than Blender lets a scene have."""
+    larger = 1 if min(width, height) >= _LEAST else _LEAST
+    render.resolution_x, render.resolution_y = width * larger, height * larger
+    render.resolution_percentage = 100 // larger
 
 
 def _copy_views(source: Any, target: Any) -> None:
