@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 
-from workers.inside_blender import content, denoise, oidn, sampling
+from workers.inside_blender import compat, content, denoise, exr, oidn, sampling
 from workers.inside_blender.findings import Finding, finding, names
 
 _WHOLE = "Its frames are rendered whole."
@@ -24,6 +24,7 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
     random = list(_random(scene))
     denoises = bool(denoise.layers(scene))
     catchers = list(denoise.hidden_catchers(scene))
+    long = list(_long_names(scene)) if engine == "CYCLES" else []
     reasons = (
         ("sequencer", content.uses_sequencer(scene), "The sequencer makes the picture."),
         ("engine", engine != "CYCLES", f"{engine} cannot render a piece of a picture exactly."),
@@ -53,8 +54,27 @@ def blocks(scene: Any, engine: str) -> list[Finding]:
             denoises and not oidn.available(),
             "This Blender's denoiser cannot be reached after the render.",
         ),
+        (
+            "long-names",
+            long,
+            "Of passes whose names, with layer and view, have more than 61 bytes Blender reads nothing back: "
+            f"{names(long)}.",
+        ),
     )
     return [finding(code, "note", what, _WHOLE) for code, there, what in reasons if there]
+
+
+def _long_names(scene: Any) -> Iterator[str]:
+    """Passes that a finish could not load."""
+    views = [f".{view.name}" for view in content.views(scene)] or [""]
+    denoised = [layer.name for layer in denoise.layers(scene)]
+    for layer in content.rendering_layers(scene):
+        passes = {name for name, _, _ in compat.cycles_passes(scene, layer)}
+        if layer.name in denoised:
+            passes |= denoise.needs(scene, layer)
+        for name in sorted(passes):
+            if not all(exr.reads_back(f"{layer.name}.{name}{view}") for view in views):
+                yield f"{layer.name}.{name}"
 
 
 def inexact(scene: Any) -> list[Finding]:

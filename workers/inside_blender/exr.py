@@ -9,6 +9,16 @@ from workers.child import Refusal
 from workers.exr_header import NotExr, read_parts
 from workers.inside_blender.causes import BAD_RESULT
 
+#: Bytes of a channel's whole name (layer, pass, view, channel) that Blender looks for when it loads a file
+#: into a render (measured with 5.2.3; EXR_TOT_MAXNAME). It writes longer ones, and leaves black what it does
+#: not find.
+LONGEST_NAME = 63
+
+
+def reads_back(pass_name: str) -> bool:
+    """Whether Blender finds the channels of a pass, named in full as ``ViewLayer.Combined.left``."""
+    return len(f"{pass_name}.X".encode()) <= LONGEST_NAME
+
 
 @dataclass
 class Header:

@@ -73,6 +73,9 @@ class Replay(bpy.types.RenderEngine):  # type: ignore[misc]  # bpy has no types
 
     def _check_passes(self, layer: Any, made_here: set[str]) -> None:
         """Blender leaves a pass that the file lacks black, and only logs it."""
+        for there in layer.passes:
+            if not exr.reads_back(f"{layer.name}.{there.fullname}"):
+                raise ValueError(f"the name {layer.name}.{there.fullname} is longer than Blender reads back")
         stored = {channel.rpartition(".")[0] for channel in self.header.channels}
         lacking = [
             there.fullname

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from farm.domain.tiles import Size
 from tests.integration.blender.cut import assembled, direct, finish, same_files, whole
 from tests.integration.blender.driver import RenderProcess, look, same_bits
 from workers.protocol import FinishFrame, Inspect, Open
@@ -82,6 +83,29 @@ def test_views_in_pieces_are_the_views_whole(build: Build, tmp_path: Path, name:
     assert names == sorted(f"shot_0003{suffix}.png" for suffix in suffixes)
     for each in outputs:
         assert same_files(tmp_path / "direct" / each, tmp_path / "finish" / each) == []
+
+
+def test_names_that_blender_would_cut_short_keep_a_frame_whole(build: Build, tmp_path: Path) -> None:
+    """Of a channel's whole name Blender looks for 63 bytes, and leaves black what it does not find."""
+    layer, longest = "scene.view_layers[0].name = 'é' * 20 + 'L' * {more}", len(".CryptoMaterial00.r")
+    multi = "save_as(scene, 'OPEN_EXR_MULTILAYER')"
+    variants = {name: layer.format(more=23 - longest + more) for name, more in (("fits", 0), ("long", 1))}
+    path = build(extra=multi, variants=variants, objects=1, width=24, height=16)
+    merged, size = tmp_path / "merged.exr", Size(24, 16)
+    with RenderProcess(tmp_path / "child.log") as child:
+        child.done(Open(str(path)))
+        reports = [child.done(Inspect(scene=name)).report or {} for name in variants]
+        assert [[each["code"] for each in report["blocks_cutting"]] for report in reports] == [
+            [],
+            ["long-names"],
+        ]
+        whole(child, merged, scene="fits", size=size)
+        direct(child, tmp_path / "direct", scene="fits")
+        finish(child, merged, tmp_path / "finish", scene="fits")
+        assert same_files(tmp_path / "direct", tmp_path / "finish") == []
+        whole(child, merged, scene="long", size=size)
+        request = FinishFrame(look(scene="long"), str(merged), str(tmp_path / "out"), "p.jpg")
+        assert "longer than Blender reads back" in child.failed(request).what
 
 
 def test_a_merged_frame_that_lacks_a_view_is_refused(build: Build, tmp_path: Path) -> None:
