@@ -54,11 +54,11 @@ def keys(pieces: tuple[PieceRef, ...]) -> list[str]:
 def test_frames_in_order_and_their_movie(kept: Deadly) -> None:
     kept.submit(frames="1-4")
     [encode] = kept.go_on(SCENES["cloth movie"], until=TaskKind.ENCODE)
-    assert [picture.file.name for picture in encode.pictures] == [f"j1/{n}/whole" for n in range(1, 5)]
+    assert [picture.file.name for picture in encode.pictures] == [f"j1-{n}-whole" for n in range(1, 5)]
     kept.go_on()
     assert kept.jobs["j1"].state is JobState.DONE
     with kept.store.read() as connection:
-        assert [row.file.name for row in outputs.movies(connection, ["j1"])["j1"]] == ["j1/encode"]
+        assert [row.file.name for row in outputs.movies(connection, ["j1"])["j1"]] == ["j1-encode"]
 
 
 def test_pieces_at_fault(kept: Deadly) -> None:

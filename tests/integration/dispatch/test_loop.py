@@ -90,7 +90,7 @@ async def test_a_submitted_job_is_done_and_its_story_is_told(farm: Farm) -> None
     assert [(view.frame, view.state, view.seconds) for view in views] == [
         (n, TaskState.DONE, 3.0) for n in range(1, 6)
     ]
-    assert [output.name for output in views[0].outputs] == [f"{job_id}/1/finish"]
+    assert [output.name for output in views[0].outputs] == [f"{job_id}-1-finish"]
     told = list(events.after(farm, LOCAL_OWNER, 0, job_id))
     states = [event.data["state"] for event in told if event.kind == "job.state"]
     assert states == ["waiting", "inspecting", "rendering", "done"]

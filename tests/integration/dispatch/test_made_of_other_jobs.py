@@ -77,9 +77,9 @@ async def test_a_movie_gets_the_pictures_and_previews_of_all_frames(farm: Farm) 
     ]
     with farm.store.read() as connection:
         [movie] = outputs.movies(connection, [job_id])[job_id]
-    assert (movie.frame, movie.file.name) == (None, f"{job_id}/encode")
+    assert (movie.frame, movie.file.name) == (None, f"{job_id}-encode")
     told = [event.data for event in events.after(farm, LOCAL_OWNER, 0, job_id)]
-    assert [data["name"] for data in told if data.get("role") == "video"] == [f"{job_id}/encode"]
+    assert [data["name"] for data in told if data.get("role") == "video"] == [f"{job_id}-encode"]
 
 
 async def test_a_proof_is_kept_and_told_of_the_job_that_was_verified(farm: Farm) -> None:
@@ -108,7 +108,7 @@ async def test_a_proof_is_kept_and_told_of_the_job_that_was_verified(farm: Farm)
         assert order.claim is not None
         frame = order.task.split("/")[1]
         assert order.claim.digests == {"ViewLayer.Combined": finishes[f"{job_id}/{frame}/finish"]}
-        assert [file.name for file in order.claim.outputs] == [f"{job_id}/{frame}/finish"]
+        assert [file.name for file in order.claim.outputs] == [f"{job_id}-{frame}-finish"]
 
 
 async def test_nobody_of_the_class_of_a_frame_is_a_reason_that_is_told(

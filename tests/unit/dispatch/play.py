@@ -91,7 +91,8 @@ def good_result(order: Order, render_class: RenderClass, differing: int = 0) -> 
         row = Row(kind="pass", name="ViewLayer.Combined", same=not differing, pixels=9, differing=differing)
         proof = Proof(frame=frame, render_class=render_class, rows=(row,))
         return Result(proof=proof, render_class=render_class, seconds=Seconds(total=2.0))
-    file = stored(_ROLES.get(order.kind, Role.OUTPUT), order.task)
+    # As of a scene whose pictures lie in no folder: those in folders are of File Output nodes.
+    file = stored(_ROLES.get(order.kind, Role.OUTPUT), order.task.replace("/", "-"))
     return Result(
         files=(file.model_copy(update={"key": f"{order.prefix}file"}),),
         render_class=settled or render_class,
