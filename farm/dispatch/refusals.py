@@ -7,6 +7,12 @@ from farm.domain.job import Device
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Failure, Result, Role
 
+#: Results that are of their frame's render class, what they are, and what else is of it.
+_OF_ITS_CLASS = {
+    TaskKind.TILE: ("piece", "the rest of the frame"),
+    TaskKind.FINISH: ("frame, so its worker says,", "its pieces"),
+}
+
 
 def refused(key: TaskKey, frame: Frame | None, result: Result) -> Failure | None:
     """Why a result that a worker calls a success cannot be committed; None where it can."""
@@ -30,10 +36,11 @@ def refused(key: TaskKey, frame: Frame | None, result: Result) -> Failure | None
             what=f"The frame was verified by {result.proof.render_class}, and rendered by {settled}.",
             cure="A frame comes out the same only with the same build, device and kernel.",
         )
-    if key.kind is TaskKind.TILE and result.render_class != settled:
+    if key.kind in _OF_ITS_CLASS and result.render_class != settled:
+        this, others = _OF_ITS_CLASS[key.kind]
         return Failure(
             cause=Cause.WRONG_CLASS,
-            what=f"This piece was rendered by {result.render_class}, the rest of the frame by {settled}.",
+            what=f"This {this} was rendered by {result.render_class}, {others} by {settled}.",
             cure="Pieces of one frame must come from the same build, device and kernel.",
         )
     return None

@@ -224,6 +224,18 @@ def test_a_piece_of_another_render_class_is_refused(play: Play) -> None:
     assert play.failures[-1].failure.cause is Cause.WRONG_CLASS
 
 
+def test_a_finished_frame_is_of_the_class_of_its_pieces(play: Play) -> None:
+    planned(play, "1", tiles="2x1")
+    for piece in play.orders(TaskKind.TILE):
+        play.succeed(piece)
+    [finish] = play.orders(TaskKind.FINISH)
+    play.succeed(finish, render_class=SSE)  # it would be verified in a class that rendered none of it
+    assert play.failures[-1].failure is not None
+    assert play.failures[-1].failure.cause is Cause.WRONG_CLASS
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+
+
 def test_a_result_without_its_picture_is_refused(play: Play) -> None:
     planned(play, "1")
     play.succeed(play.orders()[0], files=())
