@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from farm.domain.errors import UsageError
 from farm.domain.job import Device, Engine, RenderSettings
 
 FarmUrl = Annotated[
@@ -102,7 +101,7 @@ def _settings(
     video: Video = False,
 ) -> RenderSettings:
     """The options as one value; raises `UsageError` for what cannot be read or does not go together."""
-    settings = RenderSettings(
+    return RenderSettings(
         frames=frames,
         tiles=tiles,
         split=split,
@@ -116,17 +115,6 @@ def _settings(
         keep_exr=keep_exr,
         video=video,
     )
-    if first is not None and settings.grid is not None and len(settings.grid) > 1:
-        raise UsageError(
-            f"The first {first} samples cannot be kept of frames cut into {settings.tiles} tiles.",
-            "Leave out --tiles, or --first.",
-        )
-    if first is not None and samples is not None and first >= samples:
-        raise UsageError(
-            f"The first {first} of {samples} samples are all of them.",
-            "Write a smaller --first, or leave it out.",
-        )
-    return settings
 
 
 def takes_settings(command: Callable[..., None]) -> Callable[..., None]:

@@ -62,11 +62,22 @@ class RenderSettings(Value):
         return text
 
     @model_validator(mode="after")
-    def _one_way_to_cut(self) -> RenderSettings:
-        if self.split != "tiles" and self.grid is not None and len(self.grid) > 1:
+    def _go_together(self) -> RenderSettings:
+        in_tiles = self.grid is not None and len(self.grid) > 1
+        if in_tiles and self.by_samples:
             raise UsageError(
                 f"A frame is cut into {self.tiles} tiles or into sample ranges, not both.",
                 "Leave out --tiles, or --split.",
+            )
+        if in_tiles and self.first is not None:
+            raise UsageError(
+                f"The first {self.first} samples cannot be kept of frames cut into {self.tiles} tiles.",
+                "Leave out --tiles, or --first.",
+            )
+        if self.first is not None and self.samples is not None and self.first >= self.samples:
+            raise UsageError(
+                f"The first {self.first} of {self.samples} samples are all of them.",
+                "Write a smaller --first, or leave it out.",
             )
         return self
 

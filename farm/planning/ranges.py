@@ -34,15 +34,10 @@ def cut_by_samples(
             f"The first {settings.first} samples were asked for, and the picture has {total}.",
             f"Choose --first {total} at most, or more --samples.",
         )
-    if settings.grid is not None and len(settings.grid) > 1:
-        raise BadInput(
-            f"A frame is cut into {settings.grid} tiles or rendered by its samples, not both.",
-            "Leave --tiles out.",
-        )
     missing = SampleRange(first=0, count=settings.first or total, total=total)
     if there is not None:
         missing = _missing(there, missing)
-    number = _number(settings, missing.count, workers)
+    number = _number(settings, missing.count, workers, adding=there is not None)
     if number == 1 and settings.first is None and there is None:
         return Cutting(_why_whole(settings, missing.count, workers))
     ranges = (*(there or ()), *_parts(missing, number))
@@ -80,12 +75,17 @@ def _missing(there: Sequence[SampleRange], wanted: SampleRange) -> SampleRange:
     return SampleRange(first=0, count=count, total=count, seed=1 + max(part.seed for part in there))
 
 
-def _number(settings: RenderSettings, samples: int, workers: int) -> int:
-    """In how many ranges ``samples`` are rendered."""
+def _number(settings: RenderSettings, samples: int, workers: int, *, adding: bool) -> int:
+    """In how many ranges ``samples`` are rendered.
+
+    Where they are added to others, so many ranges were asked for of those: fewer samples have fewer.
+    """
     if not settings.by_samples:
         return 1
     if settings.ranges is None:
         return max(1, min(workers, samples // _FEWEST_SAMPLES, MOST_TILES))
+    if settings.ranges > samples and adding:
+        return samples
     if settings.ranges > samples:
         raise BadInput(
             f"{samples} samples cannot be cut in {settings.ranges} ranges.",

@@ -121,11 +121,6 @@ def test_more_first_samples_than_there_are_is_refused_with_a_cure() -> None:
     assert caught.value.cure == "Choose --first 64 at most, or more --samples."
 
 
-def test_first_samples_of_tiles_are_refused() -> None:
-    with pytest.raises(BadInput, match="cut into 2x1 tiles or rendered by its samples, not both"):
-        plan(first=16, tiles="2x1")
-
-
 FIRST = (SampleRange(first=0, count=64, total=512), SampleRange(first=64, count=64, total=512))
 
 
@@ -146,6 +141,11 @@ def test_what_is_added_can_be_cut_and_can_be_a_part_again() -> None:
         (384, 512, 512, 0),
     ]
     assert spans(plan(FIRST, samples=512, first=256))[2:] == [(128, 256, 512, 0)]
+
+
+def test_few_samples_are_added_in_as_many_ranges_as_they_can_be_cut_in() -> None:
+    found = plan(FIRST, samples=512, first=130, split="samples:64")
+    assert spans(found)[2:] == [(128, 129, 512, 0), (129, 130, 512, 0)]
 
 
 def test_samples_of_another_total_are_independent_and_labelled() -> None:

@@ -130,10 +130,15 @@ def test_a_verification_that_cannot_be_read_is_refused(
             {"split": "samples:2", "tiles": "2x2"},
             "A frame is cut into 2x2 tiles or into sample ranges, not both.",
         ),
+        (
+            {"first": 8, "tiles": "2x2"},
+            "The first 8 samples cannot be kept of frames cut into 2x2 tiles.",
+        ),
+        ({"first": 64, "samples": 64}, "The first 64 of 64 samples are all of them."),
     ],
 )
-def test_a_way_to_cut_that_cannot_be_is_a_usage_error_with_a_cure(
-    client: TestClient, settings: dict[str, str], what: str
+def test_settings_that_do_not_go_together_are_a_usage_error_with_a_cure(
+    client: TestClient, settings: dict[str, object], what: str
 ) -> None:
     answer = client.post("/api/jobs", json={"name": "x", "scene_id": SCENE_ID, "settings": settings})
     assert (answer.status_code, answer.json()["detail"]) == (400, what)
