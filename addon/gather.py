@@ -89,6 +89,7 @@ def _uses(base: str, name: str) -> list[Use]:
                 )
             )
     found += _libraries(base)
+    found += _bakes(base)
     if base:
         cache = f"blendcache_{Path(name).stem}"  # where Blender itself looks, by the file's name
         found.append(Use("a simulation", f"//{cache}", os.path.join(base, cache), optional=True))
@@ -105,6 +106,19 @@ def _libraries(base: str) -> list[Use]:
             found.append(Use(_shown(library), library.filepath, path))
         else:  # how its parent writes it is not known here, so Blender has to look into the parent
             found.append(Use(_shown(library), path, path, owner=resolved(library.parent.filepath, base)))
+    return found
+
+
+def _bakes(base: str) -> list[Use]:
+    """Folders that modifiers bake into: Blender's own list leaves these out."""
+    found = []
+    for item in bpy.data.objects:
+        owner = resolved(item.library.filepath, base) if item.library else ""
+        folder = os.path.dirname(owner) if owner else base
+        for modifier in item.modifiers:
+            raw = modifier.bake_directory if modifier.type == "NODES" else ""
+            if raw.strip("/\\.") and (folder or not raw.startswith("//")):
+                found.append(Use(_shown(item), raw, resolved(raw, folder), owner, optional=True))
     return found
 
 

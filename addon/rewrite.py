@@ -58,16 +58,27 @@ def rewrite(layout: Layout, base: str, folder: str) -> int:
         bpy.data.file_path_foreach(
             lambda block, raw, _: None if isinstance(block, bpy.types.Text) else change(raw), flags=skipped
         )
-        return changed
-    for thing, name in _named():
+        named = _bakes()
+    else:
+        named = _named()
+    for thing, name in named:
         fitting = change(getattr(thing, name))
         if fitting is not None:
             setattr(thing, name, fitting)
     return changed
 
 
+def _bakes() -> Iterator[tuple[Any, str]]:
+    """Modifiers of the open file that bake into a folder: no Blender visits these."""
+    for item in bpy.data.objects:
+        for modifier in () if item.library else item.modifiers:
+            if modifier.type == "NODES":
+                yield modifier, "bake_directory"
+
+
 def _named() -> Iterator[tuple[Any, str]]:
     """Things of the open file that name a path, and the property (Blender 4.5)."""
+    yield from _bakes()
     data = bpy.data
     for kind in ("images", "libraries", "sounds", "fonts", "movieclips", "volumes", "cache_files"):
         for block in getattr(data, kind):
@@ -85,6 +96,8 @@ def _named() -> Iterator[tuple[Any, str]]:
                 yield modifier, "filepath"
             elif modifier.type == "FLUID" and modifier.domain_settings:
                 yield modifier.domain_settings, "cache_directory"
+            elif modifier.type == "NODES":
+                yield from ((bake, "directory") for bake in modifier.bakes)
     trees = [owner.node_tree for kind in ("materials", "worlds", "lights") for owner in getattr(data, kind)]
     for tree in [tree for tree in (*trees, *data.node_groups) if tree and not tree.library]:
         for node in tree.nodes:

@@ -82,7 +82,7 @@ def main(order: dict) -> None:
     work = session.works[0]
     deadline = time.monotonic() + 200
     while work.shown.working and time.monotonic() < deadline:
-        if len(work.shown.pictures) == order.get("cancel", -1):
+        if "cancel" in order and not work.shown.cancelling and len(work.shown.pictures) >= order["cancel"]:
             bpy.ops.tessera.cancel(index=0)
         time.sleep(0.1)
     shown = work.shown

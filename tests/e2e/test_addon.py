@@ -20,6 +20,9 @@ from farm.client.client import FarmClient
 from farm.domain.states import JobState
 from farm.embedded.stack import RunningFarm
 from infra.build_addon import blender_tool
+from tests.integration.addon.conftest import interpreter
+
+__all__ = ["interpreter"]  # a fixture of the other tests of the add-on: this Blender, and another
 
 ARTIST = Path(__file__).with_name("artist.py")
 
@@ -40,12 +43,12 @@ def blender_home(running_farm: RunningFarm, tmp_path_factory: pytest.TempPathFac
     return home
 
 
-def artist(home: Path, **order: object) -> dict[str, object]:
+def artist(home: Path, python: str = sys.executable, **order: object) -> dict[str, object]:
     """What `artist.py` tells after it submitted as ``order`` says."""
     answer = home / "answer.json"
     answer.unlink(missing_ok=True)
     done = subprocess.run(
-        [sys.executable, str(ARTIST), json.dumps({**order, "answer": str(answer)})],
+        [python, str(ARTIST), json.dumps({**order, "answer": str(answer)})],
         capture_output=True,
         text=True,
         timeout=240,
@@ -102,12 +105,13 @@ def elsewhere() -> Iterator[Path]:
 
 
 def test_a_file_that_was_never_saved_takes_its_textures_along_from_wherever_they_lie(
-    running_farm: RunningFarm, blender_home: Path, tmp_path: Path, elsewhere: Path
+    running_farm: RunningFarm, blender_home: Path, tmp_path: Path, elsewhere: Path, interpreter: str
 ) -> None:
     texture = elsewhere / "grün.png"
     Image.new("RGB", (8, 4), (0, 255, 0)).save(texture)
     told = artist(
         blender_home,
+        interpreter,
         farm=running_farm.url,
         blend="",
         texture=str(texture),

@@ -174,6 +174,9 @@ def packed(near: str, far: str) -> dict[str, Any]:
         material.node_tree.nodes.new("ShaderNodeTexImage").image = image
     bpy.ops.mesh.primitive_cube_add()
     bpy.context.object.modifiers.new("sea", "OCEAN")
+    (Path(far) / "bake").mkdir()
+    (Path(far) / "bake" / "1.json").write_text("{}")
+    bpy.context.object.modifiers.new("nodes", "NODES").bake_directory = str(Path(far) / "bake")
     bpy.context.object.modifiers.new("cache", "MESH_CACHE").filepath = str(project / "missing.mdd")
 
     def named() -> list[Any]:
@@ -194,13 +197,15 @@ def packed(near: str, far: str) -> dict[str, Any]:
     shutil.rmtree(lib)
     shutil.rmtree(near)
     shutil.rmtree(Path(far) / "seq")
+    shutil.rmtree(Path(far) / "bake")
     bpy.ops.wm.open_mainfile(filepath=str(Path(far) / "unpacked" / pack.main))
     images = {
         image.name: [image.filepath, Path(bpy.path.abspath(image.filepath, library=image.library)).exists()]
         for image in bpy.data.images
         if image.source == "FILE" or image.source == "SEQUENCE"
     }
-    return {"files": line, "findings": findings, "images": images, "main": pack.main}
+    bake = bpy.data.objects["Cube"].modifiers["nodes"].bake_directory
+    return {"files": line, "findings": findings, "images": images, "main": pack.main, "bake": bake}
 
 
 def main(order: dict[str, Any]) -> None:

@@ -98,11 +98,13 @@ def test_every_file_is_found_where_the_scene_is_opened(in_blender: InBlender, tm
             "project/tex/u.1001.png",
             "project/tex/u.1002.png",
             "shared/stone.png",
+            f"{outside}/bake/1.json",
             f"{outside}/lib/lib.blend",
             f"{outside}/lib/tex/wood.png",
             *(f"{outside}/seq/s_00{number}.png" for number in (1, 2, 3)),
         ]
     )
+    assert told["bake"] == f"//../{outside}/bake"
     assert told["images"] == {
         "relative ü.png": ["//tex/relative ü.png", True],
         "s_001.png": [f"//../{outside}/seq/s_001.png", True],
