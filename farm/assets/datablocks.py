@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import struct
-import warnings
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,9 +82,14 @@ class BlendReader:
     def __init__(self, path: Path) -> None:
         from blender_asset_tracer import blendfile
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # the library's, of files it fails to open
-            self.file = blendfile.BlendFile(path)
+        self.file: Any = blendfile.BlendFile.__new__(blendfile.BlendFile)
+        try:
+            self.file.__init__(path)  # type: ignore[misc]
+        except BaseException:  # the library leaves it open, and Windows cannot save an open file
+            stream = getattr(self.file, "fileobj", None)
+            if stream is not None:
+                stream.close()
+            raise
         self.path = path
         self.datablocks: list[Datablock] = []
         self._by_address: dict[int, Datablock] = {}

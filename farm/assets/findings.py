@@ -46,6 +46,12 @@ def of_needs(needs: Needs) -> Iterator[Finding]:
             f"“{shown(path)}” stands for more files than one path may: the rest is left behind.",
             "Put the sequence into several folders, or convert it into one file.",
         )
+    for path in needs.uncompiled:
+        yield _warning(
+            "not-compiled",
+            f"The script “{shown(path)}” has no compiled form (.oso) beside it{_used(path, needs)}.",
+            "In Blender, press Update on its Script node, or put the text into the .blend (Internal).",
+        )
     for circle in needs.cycles:
         if len(circle) == 1:
             what = f"“{circle[0].name}” links datablocks from itself, which Blender leaves out."

@@ -17,7 +17,8 @@ _FROM_FILES = frozenset({1, 2, 3, 6})  # Image.source: file, sequence, movie, ti
 _SEQUENCE, _TILED = 2, 6
 _CLIP_SEQUENCE = 1  # MovieClip.source
 _EXTERNAL_NODE = 1  # NodeShaderScript.mode, NodeShaderTexIES.mode, Camera.custom_mode
-_STRIP_IMAGE, _STRIP_MOVIE = 0, 3  # Sequence.type
+_STRIP_IMAGE, _STRIP_SOUNDS = 0, (4, 5)  # Sequence.type
+_STRIPS_OF_FILES = (_STRIP_IMAGE, 3, *_STRIP_SOUNDS)  # 3 is a movie
 _DISK_CACHE, _EXTERNAL_CACHE = 64, 512  # PointCache.flag
 _FILE_PATH = 1  # bNodeSocketValueString.subtype
 _FLUID_FOLDERS = (b"config", b"data", b"guiding", b"mesh", b"noise", b"particles", b"script")
@@ -176,10 +177,13 @@ def _socket(piece: Piece) -> Iterator[Link]:
 
 
 def _strip(piece: Piece) -> Iterator[Link]:
-    """A strip of the sequencer: a folder and, for images, many names in it."""
+    """A strip of the sequencer: a folder and, for images, many names in it.
+
+    A sound strip repeats the path of its sound, which says whether it is needed.
+    """
     kind = piece.get(b"type", -1)
     content = piece.follow(b"strip")
-    if content is None or kind not in (_STRIP_IMAGE, _STRIP_MOVIE):
+    if content is None or kind not in _STRIPS_OF_FILES:
         return
     strip = Piece(piece.owner, content, 0)
     elements = strip.follow(b"stripdata")
@@ -187,7 +191,8 @@ def _strip(piece: Piece) -> Iterator[Link]:
         return
     number = elements.count if kind == _STRIP_IMAGE else 1
     names = [bytes(Piece(piece.owner, elements, index).get(b"name")) for index in range(number)]
-    yield _link(strip, b"dir", shape=Shape.NAMES, inside=tuple(dict.fromkeys(filter(None, names))))
+    inside, needed = tuple(dict.fromkeys(filter(None, names))), kind not in _STRIP_SOUNDS
+    yield _link(strip, b"dir", shape=Shape.NAMES, inside=inside, needed=needed)
 
 
 def _point_cache(piece: Piece) -> Iterator[Link]:

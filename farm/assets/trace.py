@@ -15,6 +15,8 @@ from farm.assets.expand import MAX_FILES, files_of
 from farm.assets.links import Link, Shape, Slot, links_of
 from farm.assets.written import is_relative, lead
 
+_OSL, _OSO = ".osl", ".oso"
+
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
@@ -38,6 +40,7 @@ class Needs:
     far: set[Path] = field(default_factory=set)  # of `files`: named by no relative path
     users: dict[Path, dict[str, None]] = field(default_factory=dict)  # datablocks, of `files` and `missing`
     loops: dict[Path, None] = field(default_factory=dict)  # links on disk that lead back to themselves
+    uncompiled: dict[Path, None] = field(default_factory=dict)  # OSL scripts of which only the text is there
     many: dict[Path, None] = field(default_factory=dict)  # with more files than are looked at
     cycles: list[tuple[Path, ...]] = field(
         default_factory=list
@@ -133,26 +136,33 @@ class _Tracer:
             return [library]
         uses: dict[int, Datablock] = {}
         for link in links_of(reader, one, uses):
-            if one.code != "LI" or link.needed or one in _bases(reader):
-                self._take(link, path, only_place=one.code == "LI" and not link.needed)
+            if (link.needed or one.code != "LI") and self._take(link, path) and link.library is not None:
+                for place in links_of(reader, link.library, {}):  # what it is relative to has to hold too
+                    self._point(place, path)
         return list(uses.values())
 
-    def _take(self, link: Link, path: Path, *, only_place: bool) -> None:
+    def _take(self, link: Link, path: Path) -> bool:
+        """Note the files of a link; whether there is at least one."""
         if not link.written.strip(b"/\\.") and link.shape is Shape.FILE:
-            return  # nothing named: an unsaved image, an empty field, the folder itself
+            return False  # nothing named: an unsaved image, an empty field, the folder itself
         base = lead(_name_of(link.library), path.parent) if link.library is not None else path
-        target = lead(link.written, base.parent)
-        found = only_place or self._files(link, target, path)
-        if found and link.slot is not None:
-            inner = base if base != path else None
+        found = self._files(link, lead(link.written, base.parent), path)
+        if found:
+            self._point(link, path)
+        return found
+
+    def _point(self, link: Link, path: Path) -> None:
+        base = lead(_name_of(link.library), path.parent) if link.library is not None else None
+        if link.slot is not None:
+            target = lead(link.written, (base or path).parent)
             is_folder = link.shape in (Shape.NAMES, Shape.FOLDER)
-            pointer = Pointer(path, link.written, link.slot, target, is_folder, inner)
+            pointer = Pointer(path, link.written, link.slot, target, is_folder, base)
             self._needs.pointers.append(pointer)
 
     def _files(self, link: Link, target: Path, path: Path) -> bool:
-        """Note the files of a link; whether there is at least one."""
         needs, found = self._needs, False
         near = is_relative(link.written) and path not in needs.far
+        near = near and (link.library is None or is_relative(_name_of(link.library)))
         files = files_of(link, target)
         if len(files) >= MAX_FILES:
             needs.many[target] = None
@@ -160,11 +170,9 @@ class _Tracer:
             state = _state(file)
             if state == "file":
                 found = True
-                if near:
-                    needs.far.discard(file)
-                elif file not in needs.files:
-                    needs.far.add(file)
-                needs.files[file] = None
+                self._add(file, near=near)
+                if file.suffix == _OSL:
+                    self._compiled(file, near=near)
             elif state == "loop":
                 needs.loops[file] = None
             elif link.needed and link.shape is not Shape.FOLDER:
@@ -175,6 +183,21 @@ class _Tracer:
             needs.users.setdefault(target, {})[link.user] = None
         return found
 
+    def _add(self, file: Path, *, near: bool) -> None:
+        if near:
+            self._needs.far.discard(file)
+        elif file not in self._needs.files:
+            self._needs.far.add(file)
+        self._needs.files[file] = None
+
+    def _compiled(self, script: Path, *, near: bool) -> None:
+        """Cycles reads the compiled form beside a script, or writes it there: which no worker may do."""
+        compiled = script.with_suffix(_OSO)
+        if _state(compiled) == "file":
+            self._add(compiled, near=near)
+        else:
+            self._needs.uncompiled[script] = None
+
 
 def _named(reader: BlendReader, names: frozenset[bytes]) -> list[Datablock]:
     return [found for name in sorted(names) if (found := reader.named(name)) is not None]
@@ -182,12 +205,6 @@ def _named(reader: BlendReader, names: frozenset[bytes]) -> list[Datablock]:
 
 def _name_of(library: Datablock) -> bytes:
     return bytes(library.block.get(b"name", default=b"") or library.block.get(b"filepath", default=b""))
-
-
-def _bases(reader: BlendReader) -> list[Datablock]:
-    """Libraries whose datablocks are packed into the file: their paths start from the library's place."""
-    found = (reader.at(one.block[b"id", b"lib"]) for one in reader.datablocks if not one.is_linked)
-    return [one for one in found if one is not None]
 
 
 def _state(path: Path) -> str:

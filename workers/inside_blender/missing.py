@@ -25,6 +25,7 @@ def missing_files() -> list[Finding]:
         ("missing-cache", "Caches", _with_path(bpy.data.cache_files)),
         ("missing-clip", "Movie clips", _with_path(bpy.data.movieclips)),
         ("missing-strip", "Strips", _strips()),
+        ("missing-node-file", "Nodes", _nodes()),
         ("missing-library", "Libraries", _libraries()),
     ):
         lacking = [name for name, there in items if not there]
@@ -64,6 +65,14 @@ def _strips() -> Iterator[tuple[str, bool]]:
             elif strip.type == "IMAGE":
                 folder = strip.directory
                 yield strip.name, all(_exists(folder + part.filename) for part in strip.elements)
+
+
+def _nodes() -> Iterator[tuple[str, bool]]:
+    """Datablocks whose own nodes name files: scripts (OSL), light profiles (IES), imported geometry."""
+    trees = {"MATERIAL", "WORLD", "LIGHT", "NODETREE", "CAMERA"}
+    for block, paths in bpy.data.file_path_map(key_types=trees, include_libraries=False).items():
+        if block.users:
+            yield block.name, all(_exists(path, block.library) for path in paths)
 
 
 def _libraries() -> Iterator[tuple[str, bool]]:
