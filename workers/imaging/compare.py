@@ -96,16 +96,25 @@ def _read(path: str, what: str) -> Frame:
         with OpenEXR.File(path, separate_channels=True) as file:
             if len(file.parts) != expected:  # a part that cannot be decoded is left out without a word
                 raise Refusal("bad-result", f"{what} is damaged: not all of its passes can be read.")
+            spelled = _spells_views(file.parts)
             for part in file.parts:
                 view = part.header.get("view", "")
                 for name, channel in part.channels.items():
-                    own = name.rpartition(".")[0].removesuffix(f".{view}" if view else "")
+                    own = name.rpartition(".")[0].removesuffix(f".{view}" if spelled else "")
                     full = ".".join(filter(None, (own, view)))
                     passes.setdefault(full, Pass(own, {})).channels[name] = channel.pixels
                 header |= {key: value for key, value in part.header.items() if key not in header}
     except (RuntimeError, UnicodeDecodeError) as error:
         raise Refusal("bad-result", f"{what} is not a whole EXR file: {error}.") from error
     return Frame(passes, header)
+
+
+def _spells_views(parts: list[Any]) -> bool:
+    """Whether channels have their view in their names: all have, or none; a pass may be called as a view."""
+    views = [(part, part.header["view"]) for part in parts if part.header.get("view")]
+    return bool(views) and all(
+        name.rpartition(".")[0].endswith(f".{view}") for part, view in views for name in part.channels
+    )
 
 
 def _row(name: str, *, same: bool, pixels: int, note: str, kind: str = "pass") -> dict[str, Any]:

@@ -52,9 +52,8 @@ class Part:
     header: Mapping[str, Any]
 
     def pass_of(self, channel: str) -> str:
-        """The pass that a channel is of, such as ``ViewLayer.Depth``, without its view."""
-        name = channel.rpartition(".")[0]
-        return name.removesuffix(f".{self.view}") if self.view else name
+        """The pass that a channel is of, such as ``ViewLayer.Depth``; a part's view is not in its names."""
+        return channel.rpartition(".")[0]
 
     @property
     def view(self) -> str:

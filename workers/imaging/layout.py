@@ -140,6 +140,8 @@ def _attributes(file: BinaryIO, size: int, left: int) -> dict[str, tuple[str, by
 
 
 def _blocks(file: BinaryIO, size: int, number: int, multi: bool, attributes: Attributes) -> Blocks:
+    if not {*_OF_PIXELS, "dataWindow"} <= attributes.keys():
+        raise Unreadable(_NOT_ONE)
     compression = attributes["compression"][1]
     if len(compression) != 1 or compression[0] >= len(_LINES):
         raise Unreadable("it is compressed in a way that Blender does not write")

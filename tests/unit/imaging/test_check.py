@@ -65,11 +65,17 @@ def test_a_pass_that_one_view_lacks_is_missing(tmp_path: Path) -> None:
             OpenEXR.Part(
                 {"type": OpenEXR.scanlineimage, "view": view}, {f"L.{name}.X": ones}, f"L.{name}-{view}"
             )
-            for name, view in (("Combined", "left"), ("Combined", "right"), ("Depth", "left"))
+            for name, view in (
+                ("Combined", "left"),
+                ("Combined", "right"),
+                ("Depth", "left"),
+                ("left", "left"),
+            )
         ]
     ).write(str(path))
 
     assert checked(path, ["L.Combined"]) == Done()
+    assert "“L.left” in the view “right”" in fault(path, ["L.left"]).what  # an AOV called as the view
     assert fault(path, ["L.Combined", "L.Depth"]).what == ("The piece has no “L.Depth” in the view “right”.")
 
 

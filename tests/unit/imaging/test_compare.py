@@ -66,6 +66,12 @@ def told(found: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
     }
 
 
+def test_a_pass_called_as_its_view_keeps_its_name(tmp_path: Path) -> None:
+    made = {name: {"X": values(1)} for name in ("L.Depth", "L.left")}
+    path = write(tmp_path / "a.exr", made, view="left")
+    assert list(rows(reference=path, candidate=path)) == ["L.Depth.left", "L.left.left", "metadata"]
+
+
 def test_equal_files_are_the_same_in_every_row(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a.exr", passes()), write(tmp_path / "b.exr", passes())
     found = rows(reference=first, candidate=second)

@@ -116,6 +116,18 @@ def test_parts_of_several_sizes_are_refused(tmp_path: Path) -> None:
         inspect_exr(path)
 
 
+@pytest.mark.parametrize(
+    "name", [b"channels", b"compression", b"pixelAspectRatio", b"screenWindowCenter", b"screenWindowWidth"]
+)
+def test_a_part_that_lacks_what_decoding_needs_is_refused(tmp_path: Path, name: bytes) -> None:
+    path = written(tmp_path / "good.exr", "ZIP")
+    before, _, after = path.read_bytes().rpartition(name + b"\0")
+    path.write_bytes(before + b"x" * len(name) + b"\0" + after)
+
+    with pytest.raises(Unreadable):
+        PartReader(path)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32), st.binary(min_size=1, max_size=8), st.floats(0, 1))
 def test_whatever_bytes_are_damaged_the_file_is_read_or_refused(
