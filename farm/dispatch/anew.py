@@ -21,10 +21,13 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
     if job.plan is None or not (job.plan.pieces_per_frame or job.proves):
         return
     workers = desk.state.workers.values()
+    tasks_of: dict[int | None, list[Task]] = {}
+    for task in job.tasks.values():
+        tasks_of.setdefault(task.key.frame, []).append(task)
     for frame in list(job.frames.values()):
         if frame.render_class is None and job.proves is None:
             continue
-        tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
+        tasks = tasks_of.get(frame.number, [])
         if not stranded(job, tasks, workers, now):
             frame.stranded = None
             continue

@@ -29,10 +29,12 @@ from farm.dispatch.attempts import failed, succeeded
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_job
 from farm.dispatch.instructions import Instruction
+from farm.dispatch.policy import is_as_others
 from farm.dispatch.refusals import lost
 from farm.dispatch.starting import next_task, start
 from farm.dispatch.state import Job, State, Worker
 from farm.domain.states import JobEvent
+from farm.domain.work import RenderClass
 
 
 class Core:
@@ -80,15 +82,19 @@ class Core:
         jobs = sorted(self.state.jobs.values(), key=lambda job: (job.created, job.id))
         for job in jobs:
             move_stranded(self._desk, job, now)
+        barren: set[tuple[str, RenderClass, str]] = set()  # what has nothing more, and for what workers
         for worker in self.state.workers.values():
             if worker.attempt is not None:
                 continue
             for job in jobs:
-                if job.id not in self.state.jobs:  # it ended with a stranded frame
+                alike = (job.id, worker.info.render_class, worker.info.device)
+                if job.id not in self.state.jobs or alike in barren:  # it may have ended: a stranded frame
                     continue
                 if task := next_task(self._desk, job, worker, now):
                     start(self._desk, job, task, worker)
                     break
+                if is_as_others(job, worker):
+                    barren.add(alike)
         return self._desk.drain()
 
     def _worker_joined(self, event: told.WorkerJoined, now: float) -> None:

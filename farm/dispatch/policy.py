@@ -107,6 +107,19 @@ def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now:
     )
 
 
+def is_as_others(job: Job, worker: Worker) -> bool:
+    """Whether this worker may take of the job whatever any other of its class and device may.
+
+    So where it finds nothing, they need not look: a thousand idle ones would look at a thousand tasks each.
+    """
+    if job.plan is not None and job.plan.in_order:
+        return False
+    name = worker.info.worker_id
+    return not any(name in task.failed_on for task in job.tasks.values()) and not any(
+        name in frame.foreign for frame in job.frames.values()
+    )
+
+
 def in_turn(job: Job, worker: Worker, workers: Mapping[str, Worker]) -> bool:
     """May this worker do anything of the job now, where its frames are rendered in order?
 

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from farm.dispatch import events as told
+from farm.dispatch import starting
+from farm.dispatch.policy import fits
+from farm.dispatch.state import Earlier, Job, Task
 from farm.domain.scene import Finding, Weight
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Progress
-from tests.unit.dispatch.play import SSE, Play, report, worker
+from tests.unit.dispatch.play import AVX2, SSE, Play, report, worker
 
 
 @pytest.fixture
@@ -497,3 +502,22 @@ def test_a_device_that_is_gone_from_the_only_worker_that_had_it_ends_the_job_at_
     planned(play, "1-6", device="optix")
     play.fail(play.orders()[0], Cause.NO_DEVICE, "Cycles finds no GPU.")
     assert (play.jobs["j1"].state, play.jobs["j1"].error) == (JobState.FAILED, "Cycles finds no GPU.")
+
+
+def test_of_idle_workers_that_are_alike_only_one_looks_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    play.join(worker("w0"), *(worker(f"w{n}", render_class=SSE) for n in range(1, 40)))
+    play.left |= {("j1", number): Earlier(AVX2) for number in range(1, 101)}
+    play.verify("j1", "1-100")
+    looks: list[TaskKey] = []
+
+    def looking(job: Job, task: Task, *rest: Any) -> bool:
+        looks.append(task.key)
+        return fits(job, task, *rest)
+
+    monkeypatch.setattr(starting, "fits", looking)
+    play.assign()
+    assert set(looks) == set(play.core.state.jobs["v1"].tasks)  # 39 workers, 41 tasks: not 1,599 looks
+    assert len(looks) == len(set(looks)) == 41
+    play.finish_all()
+    assert play.jobs["v1"].state is JobState.DONE
