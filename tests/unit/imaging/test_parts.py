@@ -117,12 +117,19 @@ def test_parts_of_several_sizes_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [b"channels", b"compression", b"pixelAspectRatio", b"screenWindowCenter", b"screenWindowWidth"]
+    ("name", "kind"),
+    [
+        (b"channels", b"chlist"),
+        (b"compression", b"compression"),
+        (b"pixelAspectRatio", b"float"),
+        (b"screenWindowCenter", b"v2f"),
+        (b"screenWindowWidth", b"float"),
+    ],
 )
-def test_a_part_that_lacks_what_decoding_needs_is_refused(tmp_path: Path, name: bytes) -> None:
+def test_a_part_that_lacks_what_decoding_needs_is_refused(tmp_path: Path, name: bytes, kind: bytes) -> None:
     path = written(tmp_path / "good.exr", "ZIP")
-    before, _, after = path.read_bytes().rpartition(name + b"\0")
-    path.write_bytes(before + b"x" * len(name) + b"\0" + after)
+    before, _, after = path.read_bytes().rpartition(name + b"\0" + kind)
+    path.write_bytes(before + b"x" * len(name) + b"\0" + kind + after)
 
     with pytest.raises(Unreadable):
         PartReader(path)
