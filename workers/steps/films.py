@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from farm.domain.plan import Video
 from farm.domain.work import Cause, FramePicture, Order, Role
-from workers.failures import AttemptFailed
+from workers.failures import AttemptFailed, plain
 
 _MOST_NAMED = 5  # frames in a sentence
 _CURE = "Render the frames again with “farm rerender”, then the movie is made once more."
@@ -24,7 +24,16 @@ class Film:
     view: str = ""
 
     def named(self, name: str) -> str:
-        """The movie's name, given what Blender called it: a view's suffix goes before the ending."""
+        """The movie's name, given what Blender called it: a view's suffix goes before the ending.
+
+        Raises `AttemptFailed` (bad-scene) for a suffix that is no part of a file's name.
+        """
+        if not self.view.isprintable() or {"/", "\\"} & {*self.view}:
+            raise AttemptFailed(
+                Cause.BAD_SCENE,
+                f"The suffix of a view, “{plain(self.view, 40)}”, cannot be part of a movie's name.",
+                "Choose another suffix in the output settings of the scene.",
+            )
         path = PurePosixPath(name)
         return str(path.with_name(path.stem + self.view + path.suffix))
 

@@ -10,7 +10,7 @@ from farm.domain.scene import Blob, SceneManifest, SceneReport
 from farm.domain.task import TaskKind
 from farm.domain.work import Cause, FramePicture, Order, Role, StoredFile
 from workers.failures import AttemptFailed
-from workers.steps.films import films
+from workers.steps.films import Film, films
 
 BLOB = Blob(sha256="0" * 64, bytes=1)
 MANIFEST = SceneManifest(main="a.blend", files={"a.blend": BLOB})
@@ -101,6 +101,13 @@ def test_each_view_has_a_movie_of_its_own() -> None:
     left, right = films(of)
     assert left.named("shot_0001-0002.mp4") == "shot_0001-0002_L.mp4"
     assert right.named("shot") == "shot_R"
+
+
+@pytest.mark.parametrize("suffix", ["/../x", "a/b", "\n", "\\"])
+def test_a_view_whose_suffix_is_no_part_of_a_name_is_told(suffix: str) -> None:
+    with pytest.raises(AttemptFailed, match="suffix of a view") as caught:
+        Film(Video.SCENE, (), suffix).named("shot.mp4")
+    assert caught.value.cause is Cause.BAD_SCENE
 
 
 def test_views_in_one_picture_make_one_movie() -> None:
