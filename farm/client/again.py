@@ -51,7 +51,8 @@ def kept(job: JobView) -> int:
     """Samples of its frames that ``job`` keeps, or will have kept, for more to be added; 0: none."""
     if job.plan is None or not keeps_pieces(job.settings, job.adds_to):
         return 0
-    if job.state in JOB_ENDED and job.state is not JobState.DONE:
+    all_done = job.state is JobState.DONE or job.frames.done == job.frames.total  # it may lack its movie
+    if job.state in JOB_ENDED and not all_done:
         return 0
     return sum(part.count for part in job.plan.ranges)
 

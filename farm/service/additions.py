@@ -5,9 +5,9 @@ from __future__ import annotations
 from farm.domain.errors import BadInput, Conflict
 from farm.domain.frames import FrameRange
 from farm.domain.job import JobSpec, keeps_pieces
-from farm.domain.states import JOB_ENDED, JobState
+from farm.domain.states import JOB_ENDED, JobState, TaskState
 from farm.service.describe import found
-from farm.store import Connection
+from farm.store import Connection, frames
 from farm.store.jobs import JobRow
 
 #: What an addition may change of the settings; all else would make the samples parts of another picture.
@@ -17,8 +17,8 @@ _MAY_CHANGE = {"samples", "first", "frames"}
 def check(connection: Connection, spec: JobSpec) -> None:
     """Raise where ``spec`` cannot add to the job that it names.
 
-    `NotFound` without that job, `Conflict` where it has not ended well, `BadInput` for all that could
-    not be merged: another scene, other settings, frames or samples that are not there or are already.
+    `NotFound` without that job, `Conflict` where not all of its frames are done, `BadInput` for all that
+    could not be merged: another scene, other settings, frames or samples that are not there or are already.
     """
     if spec.adds_to is None:
         return
@@ -29,7 +29,7 @@ def check(connection: Connection, spec: JobSpec) -> None:
             f"Job {kept.id} has not ended yet: it is {kept.state}.",
             f"Add samples once it is done. Wait for that with: farm watch {kept.id}",
         )
-    if kept.state is not JobState.DONE:
+    if kept.state is not JobState.DONE and not _all_frames_done(connection, kept):
         raise Conflict(f"Job {kept.id} is {kept.state}: not all of its samples are there.", anew)
     keeps = keeps_pieces(kept.settings, kept.adds_to)
     if kept.plan is None or kept.report is None or not kept.plan.ranges or not keeps:
@@ -51,6 +51,12 @@ def check(connection: Connection, spec: JobSpec) -> None:
             f"Job {kept.id} has {there} samples already, and {wanted} were asked for.",
             f"Ask for more than {there} with --samples.",
         )
+
+
+def _all_frames_done(connection: Connection, job: JobRow) -> bool:
+    """So it is of a job that came to nothing only because its movie could not be made."""
+    done = frames.counts(connection, {job.id: job.opened})[job.id].get(TaskState.DONE, 0)
+    return job.plan is not None and done == len(job.plan.frame_range)
 
 
 def _check_settings(spec: JobSpec, kept: JobRow) -> None:

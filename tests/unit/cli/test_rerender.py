@@ -147,3 +147,11 @@ def test_a_call_that_cannot_be_read_is_2_and_makes_no_job(cli, farm, whole, opti
     said = cli("rerender", whole, *option)
     assert said.code == 2
     assert len(farm.jobs) == 1
+
+
+def test_a_job_whose_movie_alone_failed_has_kept_its_samples(cli, farm, first):
+    for frame in (1, 2, 3):
+        farm.finish(first, frame, {})
+    farm.end(first, JobState.FAILED, "The movie could not be made.")
+    assert "adds samples 129–512 to what is there" in cli("rerender", first, "--samples", 512).err
+    assert farm.jobs["job2"].adds_to == first

@@ -84,6 +84,11 @@ def test_the_job_must_be_there_and_have_ended_well(farm: Farm, kept: str) -> Non
     assert error.what == f"Job {running} is cancelled: not all of its samples are there."
 
 
+def test_a_job_whose_movie_alone_failed_has_kept_its_samples(farm: Farm, kept: str) -> None:
+    ended(farm, kept, [1, 2, 3], JobState.FAILED)
+    assert jobs.submit(farm, LOCAL_OWNER, added(farm, kept)).adds_to == kept
+
+
 @pytest.mark.parametrize(
     ("settings", "ranges"),
     [(KEPT.model_copy(update={"first": None}), RANGES), (KEPT, ())],
