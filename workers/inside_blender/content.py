@@ -56,6 +56,17 @@ def unwritable(scene: Any) -> str:
     return f"a movie ({chosen})" if scene.render.is_movie_format else ""
 
 
+def stands_in(scene: Any) -> str:
+    """What frames are written as where the output cannot hold one; empty where it can.
+
+    A movie of 8 bit is encoded from bytes, and PNG keeps them all; a deeper one is encoded from floats.
+    """
+    if not unwritable(scene):
+        return ""
+    deep = scene.render.is_movie_format and scene.render.image_settings.color_depth not in ("", "8")
+    return "OpenEXR" if deep else "PNG"
+
+
 def renders_3d(scene: Any) -> bool:
     """Whether a render engine, and so a camera, is needed: not for strips or a picture made of nodes."""
     if uses_sequencer(scene):

@@ -102,7 +102,8 @@ def _output(scene: Any) -> list[Finding]:
     asked = content.unwritable(scene)
     if not asked:
         return []
-    return [finding("png-instead", "note", f"The output is {asked}: frames are written as PNG.")]
+    what = f"The output is {asked}: frames are written as {content.stands_in(scene)}."
+    return [finding("png-instead", "note", what)]
 
 
 def names(items: list[str], most: int = 5) -> str:

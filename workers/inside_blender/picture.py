@@ -40,28 +40,26 @@ def render(scene: Any, frame: int, doing: str) -> None:
 def still_format(changes: Changes, scene: Any) -> str | None:
     """Fall back to pictures where the scene's format cannot hold a frame; returns the note about it.
 
-    A movie of 8 bit is encoded from bytes, and PNG keeps them all. A deeper one is encoded from floats:
-    the frames are scene-linear OpenEXR (of PNG with 16 bit, one in 190 values of a 10-bit movie measured
-    off by one). Shades of grey are made of colours once, of bytes here and of floats by that writer.
+    OpenEXR is scene-linear (of PNG with 16 bit, one in 190 values of a 10-bit movie measured off by one).
+    Shades of grey are made of colours once, of bytes here and of floats by the writer of deep movies.
     """
-    asked = content.unwritable(scene)
-    if not asked:
+    kind = content.stands_in(scene)
+    if not kind:
         return None
+    asked = content.unwritable(scene)
     settings = changes.lend_format(scene.render.image_settings)
     mode = "RGBA" if scene.render.film_transparent else "RGB"
-    deep = False
     if scene.render.is_movie_format:
         # What a codec has no choice for reads as "", but the writer goes by it: only RGBA is not in all.
         mode = settings.color_mode or "RGBA"
-        deep = settings.color_depth not in ("", "8")
-    if deep:
+    if kind == "OpenEXR":
         compat.set_format(settings, "OPEN_EXR")
         settings.color_depth, settings.exr_codec = "32", PIECE_CODEC
         settings.color_mode = "RGBA" if mode == "RGBA" else "RGB"
     else:
         compat.set_format(settings, "PNG")
         settings.color_depth, settings.color_mode = "8", mode
-    return f"The scene's output is {asked}: its frames are written as {'OpenEXR' if deep else 'PNG'}."
+    return f"The scene's output is {asked}: its frames are written as {kind}."
 
 
 def save_preview(scene: Any, path: str) -> None:
@@ -100,8 +98,10 @@ def _save(scene: Any, path: str) -> None:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        bpy.data.images["Render Result"].save_render(path, scene=scene)
-    except (KeyError, RuntimeError) as error:
+        # By its kind: the file may have a picture of that name.
+        result = next(image for image in bpy.data.images if image.type == "RENDER_RESULT")
+        result.save_render(path, scene=scene)
+    except (StopIteration, RuntimeError) as error:
         # For several views Blender writes one file each, and then says that it could not save.
         if not _keep_first_view(scene, target):
             what = f"The picture could not be saved as “{target.name}”: {str(error).strip()}."

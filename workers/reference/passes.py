@@ -38,7 +38,7 @@ def save(scene: Any, path: str) -> bool:
     settings.file_format = "OPEN_EXR_MULTILAYER"
     settings.color_depth, settings.exr_codec = "32", "ZIP"
     settings.views_format, settings.use_exr_interleave = "MULTIVIEW", False
-    image = bpy.data.images["Render Result"]
+    image = next(image for image in bpy.data.images if image.type == "RENDER_RESULT")  # whatever it is called
     if scene.render.use_multiview:
         # The image learns of its views when it is first saved: only from then on they share a file.
         with tempfile.TemporaryDirectory() as folder, contextlib.suppress(RuntimeError):

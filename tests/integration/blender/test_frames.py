@@ -138,6 +138,18 @@ def test_movie_output_is_written_as_png_with_a_note(start: Start, build: Build, 
     assert done.notes == ["The scene's output is a movie (FFMPEG): its frames are written as PNG."]
 
 
+def test_an_image_of_the_scene_called_as_the_render_is_not_taken_for_it(
+    start: Start, build: Build, tmp_path: Path
+) -> None:
+    extra = "i = bpy.data.images.new('Render Result', 8, 8); i.use_fake_user = True; i.pack()"
+    child = start(build(extra=extra, **SMALL))
+    passes = str(tmp_path / "passes.exr")
+    child.done(RenderFrame(look(3), str(tmp_path / "out"), str(tmp_path / "out.jpg"), passes))
+    with Image.open(tmp_path / "out.jpg") as image:
+        assert image.size == (32, 18)
+    assert "ViewLayer.Combined.R" in read_exr(tmp_path / "passes.exr")
+
+
 def test_two_views_give_two_files_and_one_preview(start: Start, build: Build, tmp_path: Path) -> None:
     child = start(build(extra="scene.render.use_multiview = True", **SMALL))
     assert render(child, tmp_path / "out").outputs == ["shot_0003_L.png", "shot_0003_R.png"]

@@ -300,9 +300,14 @@ def test_what_is_missing_or_blocked_is_named(start: Start, build: Build) -> None
 
 
 def test_a_movie_is_noted_and_its_frames_are_pictures(start: Start, build: Build) -> None:
-    found = report(start(build(file_format="FFMPEG", **SMALL)))
-    assert (found.file_format, found.movie) == ("FFMPEG", True)
-    assert [(note.code, note.weight) for note in found.findings] == [("png-instead", Weight.NOTE)]
+    deep = "r = scene.render; r.ffmpeg.format, r.ffmpeg.codec = 'MKV', 'H264';"
+    deep += "r.image_settings.color_depth = '10'"
+    child = start(build(file_format="FFMPEG", variants={"deep": deep}, **SMALL))
+    for scene, kind in ((None, "PNG"), ("deep", "OpenEXR")):
+        found = report(child, scene=scene)
+        assert (found.file_format, found.movie) == ("FFMPEG", True)
+        assert [(note.code, note.weight) for note in found.findings] == [("png-instead", Weight.NOTE)]
+        assert found.findings[0].what == f"The output is a movie (FFMPEG): frames are written as {kind}."
 
 
 def test_strips_alone_need_no_camera_and_no_cycles(start: Start, build: Build) -> None:
