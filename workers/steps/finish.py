@@ -2,7 +2,8 @@
 
 Disk: for a moment the pieces and the merged frame, then the merged frame and what Blender saves of it. A
 frame of 8K (7680×4320) with 40 channels is 5.3 GB before compression, so that 11 GB of scratch are enough
-for it in any case: pieces go once they are merged, the merged frame goes once it is finished.
+for it: pieces go once they are merged, the merged frame goes once it is finished. One of several views lies
+there twice while it is finished (`workers.inside_blender.views`).
 """
 
 from __future__ import annotations
