@@ -100,6 +100,11 @@ def main(order: dict) -> None:
         "filepath": bpy.data.filepath,
         "scratch": [path.name for path in Path(bpy.app.tempdir).glob("tessera-*")],
     }
+    if shown.pictures:
+        bpy.ops.tessera.open_result(index=0)
+        told["opened"] = [image.filepath for image in bpy.data.images if image.filepath == shown.pictures[-1]]
+    bpy.ops.tessera.forget(index=0)
+    told["listed"] = len(session.works)
     Path(order["answer"]).write_text(json.dumps(told))
     bpy.ops.preferences.addon_disable(module=MODULE)
 

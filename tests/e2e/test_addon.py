@@ -95,6 +95,8 @@ def test_unsaved_changes_are_rendered_and_nothing_of_the_artist_s_is_touched(
     assert brought == {output.name: output.sha256 for output in outputs if output.role == "output"}
     assert len(brought) == 2
     assert [Path(picture).parent for picture in told["pictures"]] == [folder, folder]
+    assert told["opened"] == told["pictures"][-1:]
+    assert told["listed"] == 0
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ def on_and_off(farm: str) -> list[dict[str, Any]]:
         session = part("session")
         tick = session._tick
         assert bpy.app.timers.is_registered(tick)
+        assert tick() == session._EVERY  # in the background Blender runs no timers by itself
         while not session.works[0].shown.job_id:  # so that its thread follows a job when it is let go
             assert session.works[0].shown.working, session.works[0].shown
             time.sleep(0.02)
@@ -113,6 +114,7 @@ def submit(farm: str, results: str, settings: dict[str, Any], seconds: float = 6
     work = part("session").works[0]
     work.wait(seconds)
     told = {"before": before, "reported": reported, "phase": work.shown.phase.value, "drawn": drawn()}
+    told["again_in"] = part("session")._tick()
     told |= {"what": work.shown.what, "cure": work.shown.cure, "folder": work.shown.folder}
     told["left"] = [path.name for path in Path(bpy.app.tempdir).glob("tessera-*")]
     return told

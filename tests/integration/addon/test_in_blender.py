@@ -37,6 +37,7 @@ def test_no_farm_at_the_address_is_told_with_a_cure(in_blender: InBlender, tmp_p
     assert told["reported"] == ["FINISHED"]
     assert (told["phase"], told["what"]) == ("Failed", f"No farm answers at {url}.")
     assert "farm up" in told["cure"]
+    assert told["again_in"] is None  # the timer ends with the thread
     assert f"No farm answers at {url}." in " ".join(told["drawn"])
     assert told["left"] == []
     assert not (tmp_path / "out").exists()
