@@ -28,6 +28,7 @@ def render(scene: Any, frame: int, doing: str) -> None:
     Raises `Refusal` in place of the operator's error.
     """
     with Changes() as changes:
+        sampling.spread_anew(changes, scene)
         sampling.spare_memory(changes, scene)
         try:
             state = compat.render_animation(scene, frame)

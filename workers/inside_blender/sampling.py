@@ -27,6 +27,8 @@ _FILTER_EVERY = 16  # samples; each run of the adaptive filter spreads by one pi
 _INNER_MARGIN = 4  # pixels that an inner tile sees beyond its edge, with adaptive sampling
 _INNER_STEP, _INNER_MOST = 128, 8192  # sides of inner tiles above 128 are multiples of it
 _LIGHT = ("diffuse", "glossy", "transmission")
+#: Samples that Cycles was last made to spread, by scene: what it keeps of a scene is made for them.
+_spread: dict[str, int] = {}
 
 
 def samples_of(scene: Any, layer: Any) -> int:
@@ -62,6 +64,25 @@ def spare_memory(changes: Changes, scene: Any) -> None:
     layers = content.rendering_layers(scene)
     if len(layers) > 1 and any(rendered_samples(scene, layer) == 1 for layer in layers):
         changes.set(scene.render, "use_persistent_data", False)
+
+
+def spread_anew(changes: Changes, scene: Any) -> None:
+    """Keep Cycles from spreading fewer samples as it did more of them: forget what was made for those.
+
+    5.2.3 with persistent data, and a blue-noise pattern, which hangs on how many samples there are: after a
+    render of 32 samples, one of 16 had other values in every pixel than in a fresh process, and so had a
+    layer of 16 after one of 32. With as many samples as before, or more, the values were right.
+    """
+    totals = {samples_of(scene, layer) for layer in content.rendering_layers(scene)}
+    most = max(totals, default=0)
+    if len(totals) > 1:
+        _spread.pop(scene.name, None)
+        changes.set(scene.render, "use_persistent_data", False)
+    elif _spread.get(scene.name) != most:
+        _spread[scene.name] = most
+        if scene.render.use_persistent_data:
+            scene.render.use_persistent_data = False
+            scene.render.use_persistent_data = True
 
 
 def own_samples(scene: Any) -> list[str]:

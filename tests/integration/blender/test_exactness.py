@@ -12,6 +12,7 @@ import pytest
 from farm.domain.tiles import Box, Size
 from tests.integration.blender.cut import assembled, direct, finish, pixels, tile, whole
 from tests.integration.blender.driver import RenderProcess, look, read_exr, same_bits
+from tests.integration.blender.simulated import plain
 from workers.protocol import FinishFrame, Open, RenderFrame, RenderTile
 
 Start = Callable[..., RenderProcess]
@@ -24,6 +25,33 @@ def test_four_tiles_are_the_whole_frame_in_every_pass(start: Start, build: Build
     assert {"ViewLayer.CryptoObject00.r", "ViewLayer.Position.X", "Layer 1.Mist.Z"} <= set(expected)
     assert same_bits(assembled(child, "2x2", tmp_path), expected) == []
     assert np.ptp(expected["ViewLayer.Combined.R"]) > 0.5
+
+
+def test_a_frame_is_the_same_after_one_with_more_samples(start: Start, build: Build, tmp_path: Path) -> None:
+    """Cycles keeps a scene between renders, and with it how many samples its noise was spread over."""
+    path = build(samples=4)
+    fresh = {samples: whole(start(path), tmp_path / "fresh.exr", samples=samples) for samples in (4, 8)}
+    warm = start(path)
+    for samples in (8, 4, 8, 4):
+        assert same_bits(whole(warm, tmp_path / "warm.exr", samples=samples), fresh[samples]) == []
+    assert "ViewLayer.Combined.R" in same_bits(fresh[4], fresh[8])
+
+
+@pytest.mark.parametrize(("first", "second"), [(8, 4), (4, 8)])
+def test_layers_with_samples_of_their_own_are_those_of_a_blender_that_keeps_nothing(
+    start: Start, build: Build, tmp_path: Path, first: int, second: int
+) -> None:
+    own = (
+        "scene.cycles.use_layer_samples = 'USE'; scene.render.use_motion_blur = False\n"
+        f"scene.view_layers[0].samples, scene.view_layers[1].samples = {first}, {second}\n"
+    )
+    path = build(samples=2, layers=2, extra=own)
+    theirs = read_exr(plain(path, tmp_path / "plain", (3, 3), 3))
+    child = start(path)
+    for _ in range(2):
+        ours = whole(child, tmp_path / "warm.exr")
+        for name in ("ViewLayer.Combined.R", "Layer 1.Combined.R"):
+            assert ours[name].tobytes() == theirs[name].tobytes(), name
 
 
 FORMATS = ("PNG", "OPEN_EXR", "OPEN_EXR_MULTILAYER")
