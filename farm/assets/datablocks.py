@@ -80,16 +80,9 @@ class BlendReader:
     """A .blend opened for reading. Raises what blender-asset-tracer raises for files that are none."""
 
     def __init__(self, path: Path) -> None:
-        from blender_asset_tracer import blendfile
+        from farm.assets.checked import CheckedFile  # slow to import, and only a submit needs it
 
-        self.file: Any = blendfile.BlendFile.__new__(blendfile.BlendFile)
-        try:
-            self.file.__init__(path)  # type: ignore[misc]
-        except BaseException:  # the library leaves it open, and Windows cannot save an open file
-            stream = getattr(self.file, "fileobj", None)
-            if stream is not None:
-                stream.close()
-            raise
+        self.file: Any = CheckedFile(path)
         self.path = path
         self.datablocks: list[Datablock] = []
         self._by_address: dict[int, Datablock] = {}
@@ -101,6 +94,9 @@ class BlendReader:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
         self.file.close()
 
     def _group(self) -> None:
@@ -138,7 +134,7 @@ class BlendReader:
         while waiting:
             block = waiting.pop()
             if block.dna_type_id in kinds:
-                for index in range(max(1, block.count)):
+                for index in range(number_of(block)):
                     yield Piece(owner, block, index)
             for address in self._targets(owner, block):
                 inner = owner.data.get(address)
@@ -155,7 +151,7 @@ class BlendReader:
         if not places:
             return
         raw, size = block.raw_data(), block.dna_type.size
-        for index in range(max(1, block.count)):
+        for index in range(number_of(block)):
             for offset, double in places:
                 at = index * size + offset
                 for address in self._addresses(raw[at : at + self.file.header.pointer_size]):
@@ -180,12 +176,17 @@ class BlendReader:
         return self._pointers[index]
 
 
+def number_of(block: Any) -> int:
+    """How many structures stand in a block. A damaged file may say more than there is room for."""
+    return max(1, min(int(block.count), int(block.size) // max(1, int(block.dna_type.size))))
+
+
 def _pointers(kind: Any, width: int, base: int = 0) -> Iterator[tuple[int, bool]]:
     for one in kind.fields:
         name = one.name
         if kind.dna_type_id == b"ID" and name.name_only not in _HEADER_LEADS:
             continue
-        if name.is_method_pointer:
+        if name.is_method_pointer or one.offset + one.size > kind.size:  # the latter in damaged files
             continue
         for number in range(name.array_size):
             if name.is_pointer:

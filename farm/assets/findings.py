@@ -9,6 +9,7 @@ from pathlib import Path
 
 from farm.assets.places import is_portable
 from farm.assets.trace import Needs
+from farm.domain.errors import BadInput
 from farm.domain.scene import Finding, Weight
 
 _USERS = 3  # named of those that use a file
@@ -111,12 +112,16 @@ def no_room(target: Path, blend: Path) -> Finding:
     return _left_out(f"“{shown(blend.name)}” has no room for another path to “{shown(target)}”.")
 
 
-def unwritten(blend: Path, error: OSError) -> Finding:
-    return _warning(
-        "paths-kept",
-        f"“{shown(blend.name)}” could not be copied to change its paths: {_reason(error)}.",
-        "Make room in the folder for temporary files (TMPDIR).",
-    )
+def unwritten(blend: Path, error: Exception) -> Finding:
+    """Why a .blend is sent with paths that lead nowhere on a worker."""
+    if isinstance(error, OSError):
+        why, cure = _reason(error), "Make room in the folder for temporary files (TMPDIR)."
+    elif isinstance(error, BadInput):
+        why, cure = error.what.rstrip("."), error.cure
+    else:
+        why, cure = type(error).__name__, "Save it again in Blender."
+    what = f"“{shown(blend.name)}” could not be copied to change its paths: {why}."
+    return _warning("paths-kept", what, cure)
 
 
 def unreadable(file: Path, error: OSError, needs: Needs) -> Finding:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from farm.assets.datablocks import BlendReader, Datablock, Piece
+from farm.assets.datablocks import BlendReader, Datablock, Piece, number_of
 
 _FROM_FILES = frozenset({1, 2, 3, 6})  # Image.source: file, sequence, movie, tiled
 _SEQUENCE, _TILED = 2, 6
@@ -189,7 +189,7 @@ def _strip(piece: Piece) -> Iterator[Link]:
     elements = strip.follow(b"stripdata")
     if elements is None:
         return
-    number = elements.count if kind == _STRIP_IMAGE else 1
+    number = number_of(elements) if kind == _STRIP_IMAGE else 1
     names = [bytes(Piece(piece.owner, elements, index).get(b"name")) for index in range(number)]
     inside, needed = tuple(dict.fromkeys(filter(None, names))), kind not in _STRIP_SOUNDS
     yield _link(strip, b"dir", shape=Shape.NAMES, inside=inside, needed=needed)
@@ -223,7 +223,7 @@ def _nodes(piece: Piece) -> Iterator[Link]:
         return
     common = piece.follow(b"simulation_bake_directory")
     inherited = piece.get(b"bake_target", 0)
-    for index in range(bakes.count):
+    for index in range(number_of(bakes)):
         bake = Piece(piece.owner, bakes, index)
         if (bake.get(b"bake_target", 0) or inherited) == _PACKED:
             continue

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections import defaultdict
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from farm.assets.expand import MAX_FILES, files_of
 from farm.assets.links import Link, Shape, Slot, links_of
 from farm.assets.written import is_relative, lead
 
+_OPEN_AT_ONCE = 32  # files; a project may have hundreds of libraries
 _OSL, _OSO = ".osl", ".oso"
 
 
@@ -60,10 +60,12 @@ def needs_of(blend: Path) -> Needs:
     `Needs.faults` says so. Nothing but plain files is ever opened.
     """
     needs = Needs()
-    with ExitStack() as opened:
-        tracer = _Tracer(needs, opened)
+    tracer = _Tracer(needs)
+    try:
         tracer.visit(blend.absolute(), None)
         tracer.run()
+    finally:
+        tracer.close()
     needs.files.pop(blend.absolute(), None)
     needs.cycles = _cycles(tracer.links)
     return needs
@@ -76,55 +78,60 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 class _Tracer:
-    def __init__(self, needs: Needs, opened: ExitStack) -> None:
-        self._needs, self._opened = needs, opened
-        self._readers: dict[Path, BlendReader | None] = {}
-        self._seen: dict[Path, set[int]] = defaultdict(set)
-        self._waiting: list[tuple[Path, frozenset[bytes]]] = []
+    def __init__(self, needs: Needs) -> None:
+        self._needs = needs
+        self._readers: dict[Path, BlendReader] = {}  # the last used last
+        self._broken: set[Path] = set()
+        self._seen: dict[Path, set[int]] = defaultdict(set)  # places of datablocks in the file
+        self._waiting: dict[Path, set[bytes]] = defaultdict(set)
         self.links: dict[Path, dict[Path, None]] = defaultdict(dict)  # which file links which
 
     def run(self) -> None:
         while self._waiting:
-            self.visit(*self._waiting.pop())
+            self.visit(*self._waiting.popitem())
 
-    def visit(self, path: Path, names: frozenset[bytes] | None) -> None:
+    def close(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def visit(self, path: Path, names: set[bytes] | None) -> None:
         """Look at the datablocks ``names`` of the file and all that they use; None: at every one."""
         reader = self._reader(path)
         if reader is None:
             return
-        wanted: dict[Path, set[bytes]] = defaultdict(set)
         try:
             waiting = list(reader.datablocks) if names is None else _named(reader, names)
             while waiting:
                 one = waiting.pop()
-                if id(one) in self._seen[path]:
+                if one.block.file_offset in self._seen[path]:
                     continue
-                self._seen[path].add(id(one))
+                self._seen[path].add(one.block.file_offset)
                 try:
-                    waiting += self._look(reader, path, one, wanted)
+                    waiting += self._look(reader, path, one)
                 except Exception as error:  # noqa: BLE001  one broken datablock costs only itself
                     self._fault(error, path)
         except Exception as error:  # noqa: BLE001  strange files bring strange faults; none may stop a submit
             self._fault(error, path)
-        self._waiting += [(library, frozenset(some)) for library, some in wanted.items()]
 
     def _reader(self, path: Path) -> BlendReader | None:
-        if path not in self._readers:
-            self._readers[path] = None
-            if _state(path) == "file":
-                try:
-                    self._needs.blends[path] = stamp(path)
-                    self._readers[path] = self._opened.enter_context(BlendReader(path))
-                except Exception as error:  # noqa: BLE001  see `needs_of`
-                    self._fault(error, path)
-        return self._readers[path]
+        reader = self._readers.pop(path, None)
+        if reader is None and path not in self._broken and _state(path) == "file":
+            try:
+                self._needs.blends.setdefault(path, stamp(path))
+                reader = BlendReader(path)
+            except Exception as error:  # noqa: BLE001  see `needs_of`
+                self._broken.add(path)
+                self._fault(error, path)
+        if reader is not None:
+            self._readers[path] = reader
+            if len(self._readers) > _OPEN_AT_ONCE:
+                self._readers.pop(next(iter(self._readers))).close()
+        return reader
 
     def _fault(self, error: Exception, path: Path) -> None:
         self._needs.faults[f"{type(error).__name__} in “{path.name}”"] = None
 
-    def _look(
-        self, reader: BlendReader, path: Path, one: Datablock, wanted: dict[Path, set[bytes]]
-    ) -> list[Datablock]:
+    def _look(self, reader: BlendReader, path: Path, one: Datablock) -> list[Datablock]:
         """Take what a datablock names; gives back those that it uses."""
         if one.is_linked:
             library = reader.at(one.block[b"lib"])
@@ -132,7 +139,7 @@ class _Tracer:
                 return []
             target = lead(_name_of(library), path.parent)
             self.links[path][target] = None
-            wanted[target].add(one.full_name)
+            self._waiting[target].add(one.full_name)
             return [library]
         uses: dict[int, Datablock] = {}
         for link in links_of(reader, one, uses):
@@ -199,7 +206,7 @@ class _Tracer:
             self._needs.uncompiled[script] = None
 
 
-def _named(reader: BlendReader, names: frozenset[bytes]) -> list[Datablock]:
+def _named(reader: BlendReader, names: set[bytes]) -> list[Datablock]:
     return [found for name in sorted(names) if (found := reader.named(name)) is not None]
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -283,3 +284,32 @@ def test_a_broken_library_costs_only_itself(corpus, tmp_path):
     packed = pack(tmp_path / "linked_cube.blend")
     assert list(packed.manifest.files) == ["basic_file.blend", "linked_cube.blend"]
     assert codes(packed) == ["not-traced"]
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("section", [b"NAME", b"TYPE"])
+def test_a_description_that_counts_beyond_its_end_is_not_counted(corpus, tmp_path, section):
+    data = bytearray(corpus("bat/absolute_path.blend").read_bytes())
+    at = data.index(section, data.index(b"SDNANAME")) + len(section)
+    data[at : at + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / "x.blend").write_bytes(data)
+    packed = pack(tmp_path / "x.blend")
+    assert list(packed.manifest.files) == ["x.blend"]
+    assert [one.what for one in packed.warnings] == [
+        "Not all of the scene's links could be read (Damaged in “x.blend”)."
+    ]
+
+
+@pytest.mark.corpus
+def test_a_damaged_scene_is_refused_or_told_and_never_crashes(corpus, tmp_path):
+    data = corpus("bat/doubly_linked.blend").read_bytes()
+    dice = random.Random(1)  # noqa: S311  the same damage each time
+    told = set()
+    for _ in range(40):
+        damaged = bytearray(data)
+        for _ in range(dice.choice((1, 20, 400))):
+            damaged[dice.randrange(17, len(data))] = dice.choice((0, 255, dice.randrange(256)))
+        (tmp_path / "x.blend").write_bytes(damaged)
+        told |= set(codes(pack(tmp_path / "x.blend")))
+    assert told <= {"missing-file", "not-traced", "left-out"}
+    assert "not-traced" in told
