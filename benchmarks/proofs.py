@@ -90,7 +90,7 @@ def prove(client: FarmClient, case: Case) -> Entry:
     began = time.monotonic()
     try:
         packed = pack(case.blend)
-        scene = client.upload_scene(packed.manifest, packed.root)
+        scene = client.upload_scene(packed.manifest, packed.root, elsewhere=packed.elsewhere)
         spec = JobSpec(name=case.name[:200], scene_id=scene.scene_id, settings=case.settings)
         job = _ended(client, client.submit(spec))
         if job.state is not JobState.DONE:
