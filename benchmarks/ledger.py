@@ -77,9 +77,10 @@ def summary(entries: Iterable[Entry]) -> str:
 
 
 def table(entries: Iterable[Entry]) -> str:
-    """Markdown, one line a scene, in the order of their names."""
+    """Markdown, one line for each scene that renders, in the order of their names."""
     lines = ["| scene | cut | result | passes | outputs | what |", "|---|---|---|---:|---:|---|"]
-    for entry in sorted(entries, key=lambda entry: (entry.scene, entry.cut)):
+    rendered = (entry for entry in entries if entry.verdict is not Verdict.NOTHING)
+    for entry in sorted(rendered, key=lambda entry: (entry.scene, entry.cut)):
         what = entry.why
         if entry.differing:
             what = f"{', '.join(entry.differing[:3])}: by {entry.largest:.3g} at most"

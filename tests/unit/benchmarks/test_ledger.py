@@ -34,8 +34,8 @@ def test_a_line_that_was_cut_short_is_tried_again(tmp_path: Path) -> None:
     assert list(ledger) == [EXACT]
 
 
-def test_the_table_is_markdown_in_the_order_of_names() -> None:
-    assert table([WHOLE, DIFFERS, EXACT]).splitlines() == [
+def test_the_table_is_markdown_of_what_renders_in_the_order_of_names() -> None:
+    assert table([WHOLE, NOTHING, DIFFERS, EXACT]).splitlines() == [
         "| scene | cut | result | passes | outputs | what |",
         "|---|---|---|---:|---:|---|",
         "| a/b.blend | 2x2 | exact | 12 | 2 |  |",
