@@ -6,10 +6,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import scenes
+from farm.client.client import FarmClient
 from farm.embedded import stack
 from farm.embedded.stack import RunningFarm
 from farm.settings import Settings
@@ -53,3 +56,16 @@ def farm_logs(farm_home: Path) -> Callable[[], str]:
         )
 
     return read
+
+
+@pytest.fixture
+def client(running_farm: RunningFarm) -> Iterator[FarmClient]:
+    with FarmClient(running_farm.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The file of a sample scene, built once."""
+    folder = tmp_path_factory.mktemp("scenes")
+    return cache(lambda name: scenes.build_file(name, folder / f"{name}.blend"))

@@ -114,12 +114,6 @@ def of_version_999(blend: bytes, *, least: bool = False) -> bytes:
 
 
 @pytest.fixture
-def client(running_farm: RunningFarm) -> Iterator[FarmClient]:
-    with FarmClient(running_farm.url) as client:
-        yield client
-
-
-@pytest.fixture
 def http(running_farm: RunningFarm) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=running_farm.url, trust_env=False, timeout=30) as http:
         yield http
