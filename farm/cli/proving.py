@@ -58,6 +58,8 @@ def sentence(proofs: list[Proof]) -> str:
 def proved(job: JobView) -> str:
     """What was found of a job's frames: “3 frames are those rendered whole”, “1 of 3 frames differs”."""
     frames = number(job.verified, "frame")
+    if not job.differing and job.plan is not None and job.plan.ranges:  # averages, see `docs/exactness.md`
+        return f"{frames} {'is' if job.verified == 1 else 'are'} within 1e-06 of what is rendered whole"
     if not job.differing:
         return f"{frames} {'is that' if job.verified == 1 else 'are those'} rendered whole"
     return f"{job.differing} of {frames} {'differs' if job.differing == 1 else 'differ'}"

@@ -49,7 +49,7 @@ def cut_by_samples(
         why.append(f"each frame cut in {number} ranges of {counts} samples, {for_whom}")
     breaks = report.breaks_ranges if len(ranges) > 1 else ()
     return Cutting(
-        ", ".join(filter(None, why)) + _how_exact(ranges) + may_differ(breaks),
+        ", ".join(filter(None, why)) + _how_exact(ranges, report) + may_differ(breaks),
         ranges=ranges,
         taken=len(there or ()),
         exact=not breaks and not any(part.seed for part in ranges),
@@ -122,8 +122,10 @@ def _what(
     return f"{have} of {total} samples are there already, and {missing.count} are added"
 
 
-def _how_exact(ranges: Sequence[SampleRange]) -> str:
-    return "" if len(ranges) < 2 or any(part.seed for part in ranges) else _EXACT
+def _how_exact(ranges: Sequence[SampleRange], report: SceneReport) -> str:
+    if len(ranges) < 2 or any(part.seed for part in ranges):
+        return ""
+    return _EXACT + (", before denoising" if report.denoise else "")
 
 
 def _why_whole(settings: RenderSettings, samples: int, workers: int) -> str:

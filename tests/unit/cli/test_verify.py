@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from farm.domain.plan import SampleRange
 from farm.domain.states import JobState
 from farm.domain.work import Proof, RenderClass, Row
 
@@ -238,3 +239,8 @@ def test_jobs_and_show_tell_a_proof_as_one(cli, farm, job, finds):
     assert "proof    1 of 3 frames differs" in cli("show", job).out
     farm.change(job, verified=3, differing=0)
     assert "proof    3 frames are those rendered whole" in cli("show", job).out
+    plan = farm.jobs[job].plan
+    assert plan is not None
+    halves = tuple(SampleRange(first=first, count=8, total=16) for first in (0, 8))
+    farm.change(job, plan=plan.model_copy(update={"grid": None, "ranges": halves}))
+    assert "proof    3 frames are within 1e-06 of what is rendered whole" in cli("show", job).out

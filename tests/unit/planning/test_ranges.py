@@ -175,3 +175,9 @@ def test_adding_what_is_there_already_is_refused() -> None:
 def test_adding_to_nothing_is_refused() -> None:
     with pytest.raises(BadInput, match="kept no samples"):
         plan((), samples=128)
+
+
+def test_what_is_denoised_is_within_a_millionth_before_that() -> None:
+    settings = RenderSettings(frames="7", samples=128, split="samples:2")
+    found = plan_job(settings, report().model_copy(update={"denoise": True}), 4)
+    assert found.reason.endswith("; averaged within 1e-6 of rendering them at once, before denoising")
