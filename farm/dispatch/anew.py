@@ -30,11 +30,12 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
         tasks = tasks_of.get(frame.number, [])
         if not stranded(job, tasks, workers, now):
             frame.stranded = None
+            job.gone -= {frame.render_class}
             continue
         frame.stranded = now if frame.stranded is None else frame.stranded
         patient = now - frame.stranded < CLASS_PATIENCE
         if job.proves is not None:
-            if frame.render_class is None or not patient:
+            if frame.render_class is None or frame.render_class in job.gone or not patient:
                 _give_up(desk, job, frame, tasks)
             if job.id not in desk.state.jobs:
                 return
@@ -43,6 +44,9 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
 
 
 def _give_up(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
+    """The frame fails. What was waited for once is not waited for again with each frame."""
+    if frame.render_class is not None:
+        job.gone.add(frame.render_class)
     for task in waiting:
         desk.end_task(job, task, TaskEvent.FAIL)
     end_frame(desk, job, frame, TaskEvent.FAIL, cannot_verify(job, frame))

@@ -95,6 +95,7 @@ class Job:
     there: tuple[SampleRange, ...] = ()
     ahead: dict[int, Earlier] = field(default_factory=dict)
     bound: str | None = None  # where frames are rendered in order: the worker that is at it
+    gone: set[RenderClass] = field(default_factory=set)  # waited for in vain, and not seen since
 
     @property
     def keeps_pieces(self) -> bool:

@@ -73,6 +73,21 @@ def test_without_a_worker_of_the_class_the_frame_fails_after_a_minute(play: Play
     assert play.jobs["v1"].cure == "The other frames were compared."
 
 
+def test_a_class_is_waited_for_once_and_not_with_each_frame(play: Play) -> None:
+    play.lose("w2")
+    play.left |= {("j1", number): Earlier(SSE) for number in range(3, 8)}
+    play.verify("j1", "1,3-7")
+    play.finish_all()
+    play.assign()
+    play.now += 60
+    for _ in range(3):
+        play.assign()
+    assert [play.frames["v1", number].state for number in (3, 4)] == [TaskState.FAILED] * 2
+    play.join(worker("w2", render_class=SSE))
+    play.finish_all()
+    assert play.frames["v1", 7].state is TaskState.DONE
+
+
 def test_a_worker_of_the_class_that_comes_back_in_time_verifies(play: Play) -> None:
     play.lose("w2")
     play.verify("j1", "3")
