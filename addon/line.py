@@ -185,15 +185,8 @@ class _PlainConnection(http.client.HTTPConnection):
                 raise
 
 
-class _SecureConnection(http.client.HTTPSConnection):
-    """As `_PlainConnection`."""
-
-    def request(self, *args: Any, **named: Any) -> None:
-        try:
-            super().request(*args, **named)
-        except (BrokenPipeError, ConnectionResetError):
-            if self.sock is None:
-                raise
+class _SecureConnection(_PlainConnection, http.client.HTTPSConnection):
+    """As `_PlainConnection`, encrypted."""
 
 
 class _Plain(urllib.request.HTTPHandler):

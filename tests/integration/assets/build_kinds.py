@@ -106,7 +106,7 @@ def alembic_and_usd(root: Path) -> tuple[str, str]:
     (root / "caches").mkdir()
     abc, usd = str(root / "caches" / "cube.abc"), str(root / "caches" / "cube.usdc")
     bpy.ops.wm.alembic_export(filepath=abc, start=1, end=2, as_background_job=False)
-    bpy.ops.wm.usd_export(filepath=usd)
+    bpy.ops.wm.usd_export(filepath=usd, root_prim_path="/Stage")
     return abc, usd
 
 
@@ -217,7 +217,7 @@ def cached(path: str, row: int) -> None:
     cache = next(one for one in bpy.data.cache_files if one.filepath == path)
     modifier = thing.modifiers.new("Cache", "MESH_SEQUENCE_CACHE")
     modifier.cache_file = cache
-    modifier.object_path = "/Cube/Cube" if path.endswith(".abc") else "/root/Cube/Cube"
+    modifier.object_path = "/Cube/Cube" if path.endswith(".abc") else "/Stage/Cube/Cube"
     thing.data.materials.append(emitting("Cached")[0])
 
 
