@@ -48,6 +48,10 @@ class WorkerHandle(Protocol):
         """
         ...
 
+    async def probe(self) -> str:
+        """Have it, while it is idle, render a small scene of ours; why it is not well, empty where it is."""
+        ...
+
     async def kill(self) -> None:
         """End it at once."""
         ...

@@ -101,6 +101,9 @@ class RayWorker:
         answer = await _answer(self._actor.reports.remote(after, wait))
         return [Report.model_validate(report) for report in answer]
 
+    async def probe(self) -> str:
+        return str(await _answer(self._actor.probe.remote()))
+
     async def kill(self) -> None:
         await asyncio.to_thread(ray.kill, self._actor)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from farm.dispatch.state import Earlier
+from farm.domain.control import Control
+from farm.domain.frames import FrameRange
 from farm.domain.work import Failure, Progress, Result, WorkerInfo
 
 
@@ -14,6 +16,48 @@ class CancelAsked:
     """A user wants a job to stop."""
 
     job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ControlAsked:
+    """A user, or the service for one, wants a job dispatched like this from now on."""
+
+    job_id: str
+    control: Control
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueAsked:
+    """A user wants frames of a job that has not ended rendered again: those that run, and that failed.
+
+    None: those that failed. What is done stays done.
+    """
+
+    job_id: str
+    frames: FrameRange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsChanged:
+    """How many workers each user may have at once; who is not named may have all."""
+
+    workers: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAway:
+    """A worker takes no orders for a while (``why``), or does again (empty)."""
+
+    worker_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProbed:
+    """What came of a probe of a worker that was set aside; ``wrong`` is empty where it is well."""
+
+    worker_id: str
+    wrong: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +121,11 @@ class Failed:
 
 type Event = (
     CancelAsked
+    | ControlAsked
+    | RequeueAsked
+    | LimitsChanged
+    | WorkerAway
+    | WorkerProbed
     | EarlierFound
     | WorkerJoined
     | WorkerLost

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from farm.domain.plan import Plan
+from farm.domain.control import Control
+from farm.domain.costs import Costs
+from farm.domain.plan import Plan, Recut
 from farm.domain.scene import SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey
@@ -72,6 +74,50 @@ class ClassSettled:
     job_id: str
     frame: int
     render_class: RenderClass
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSet:
+    """From now on the job is dispatched like this."""
+
+    job_id: str
+    control: Control
+
+
+@dataclass(frozen=True, slots=True)
+class JobWaits:
+    """For what a job waits that has nothing running, in words; empty: for nothing, or just for its turn."""
+
+    job_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostsMeasured:
+    """What the job's frames cost, as far as is known now."""
+
+    job_id: str
+    costs: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecut:
+    """The plan of a frame was revised: these are all its revisions now; ``why`` is for people."""
+
+    job_id: str
+    frame: int
+    recuts: tuple[Recut, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetAside:
+    """A worker is given nothing of a job (None: of any) until it is well; ``why`` None: it is again."""
+
+    worker_id: str
+    job_id: str | None
+    why: str | None
+    probes: int = 0  # that it has failed since
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +221,11 @@ type Record = (
     | FrameOpened
     | FrameChanged
     | ClassSettled
+    | ControlSet
+    | JobWaits
+    | CostsMeasured
+    | FrameRecut
+    | WorkerSetAside
     | FrameAnew
     | PiecesAnew
     | FrameVerified
@@ -206,5 +257,12 @@ class CancelAttempt:
     attempt_id: str
 
 
-type Effect = SendOrder | CancelAttempt
+@dataclass(frozen=True, slots=True)
+class ProbeWorker:
+    """Have a worker that is idle render a small scene of ours, to see whether it is well."""
+
+    worker_id: str
+
+
+type Effect = SendOrder | CancelAttempt | ProbeWorker
 type Instruction = Record | Effect

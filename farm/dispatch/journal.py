@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from farm.dispatch import instructions as do
 from farm.domain.events import EventKind
 from farm.domain.states import JOB_ENDED, TASK_ENDED, TaskState
 from farm.domain.work import Result, Role
-from farm.store import Connection, events, frames, jobs, outputs, proofs, work, workers
+from farm.store import Connection, aside, events, frames, jobs, outputs, proofs, work, workers
 
 
 class Journal:
@@ -35,6 +37,21 @@ class Journal:
                 self._frame_changed(record)
             case do.ClassSettled(job_id, frame, render_class):
                 frames.change(self._connection, job_id, frame, render_class=render_class.model_dump_json())
+            case do.ControlSet(job_id, control):
+                jobs.change(self._connection, job_id, control=control.model_dump_json())
+                self._tell(EventKind.JOB_CONTROL, job_id, {"control": control.model_dump(mode="json")})
+            case do.JobWaits(job_id, why):
+                jobs.change(self._connection, job_id, waits=why)
+                self._tell(EventKind.JOB_WAITS, job_id, {"why": why})
+            case do.CostsMeasured(job_id, costs):
+                jobs.change(self._connection, job_id, costs=costs.model_dump_json())
+                self._tell(EventKind.JOB_COSTS, job_id, {"costs": costs.model_dump(mode="json")})
+            case do.FrameRecut():
+                self._frame_recut(record)
+            case do.WorkerSetAside():
+                aside.put(
+                    self._connection, record.worker_id, record.job_id, record.why, record.probes, self._now
+                )
             case do.FrameAnew():
                 self._frame_anew(record)
             case do.PiecesAnew():
@@ -87,6 +104,12 @@ class Journal:
             "seconds": record.seconds,
         }
         self._tell(EventKind.FRAME_STATE, record.job_id, data)
+
+    def _frame_recut(self, record: do.FrameRecut) -> None:
+        recuts = json.dumps([recut.model_dump(mode="json") for recut in record.recuts])
+        frames.change(self._connection, record.job_id, record.frame, recuts=recuts)
+        data: dict[str, object] = {"frame": record.frame, "why": record.why}
+        self._tell(EventKind.FRAME_RECUT, record.job_id, data)
 
     def _frame_anew(self, record: do.FrameAnew) -> None:
         self.doomed += outputs.drop_pieces(self._connection, record.job_id, record.frame)

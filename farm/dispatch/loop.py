@@ -142,7 +142,7 @@ class Dispatcher:
             journal = Journal(connection, now)
             effects: list[do.Effect] = []
             for instruction in instructions:
-                if isinstance(instruction, do.SendOrder | do.CancelAttempt):
+                if isinstance(instruction, do.SendOrder | do.CancelAttempt | do.ProbeWorker):
                     effects.append(instruction)
                 else:
                     journal.write(instruction)

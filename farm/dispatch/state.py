@@ -9,12 +9,14 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from farm.domain.control import Control
+from farm.domain.costs import Costs
 from farm.domain.job import RenderSettings, keeps_pieces
-from farm.domain.plan import Plan, SampleRange
+from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey
-from farm.domain.work import PieceRef, RenderClass, WorkerInfo
+from farm.domain.work import PieceRef, Progress, RenderClass, WorkerInfo
 
 #: Events of a task that are kept: it may wait for storage, and try again, for weeks.
 STORY = 20
@@ -64,6 +66,7 @@ class Frame:
     state: TaskState = TaskState.WAITING
     pieces: dict[int, Piece] = field(default_factory=dict)
     render_class: RenderClass | None = None
+    recuts: tuple[Recut, ...] = ()  # revisions of its plan
     foreign: set[str] = field(default_factory=set)  # workers found to be of another class than its own
     stranded: float | None = None  # since when no worker offers its class
 
@@ -81,6 +84,10 @@ class Job:
     scene_id: str
     manifest: SceneManifest
     settings: RenderSettings
+    owner: str = ""
+    control: Control = field(default_factory=Control)
+    costs: Costs = field(default_factory=Costs)
+    waits: str = ""  # for what, as it was last told
     proves: str | None = None  # the job whose frames it verifies
     adds_to: str | None = None  # the job whose samples it adds to
     state: JobState = JobState.WAITING
@@ -96,6 +103,13 @@ class Job:
     ahead: dict[int, Earlier] = field(default_factory=dict)
     bound: str | None = None  # where frames are rendered in order: the worker that is at it
     gone: set[RenderClass] = field(default_factory=set)  # waited for in vain, and not seen since
+    failed_frames: set[int] = field(default_factory=set)
+
+    def plan_of(self, frame: Frame) -> Plan:
+        """The plan of one frame, with its revisions; raises ValueError before there is one."""
+        if self.plan is None:
+            raise ValueError(f"job {self.id} has no plan yet")
+        return self.plan.recut(frame.recuts)
 
     @property
     def keeps_pieces(self) -> bool:
@@ -103,13 +117,24 @@ class Job:
         return keeps_pieces(self.settings, self.adds_to)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is left to know of a job that has ended, for those that come after it."""
+
+    state: JobState
+    missing: frozenset[int] = frozenset()  # frames of it that are not done
+
+
 @dataclass(slots=True)
 class Attempt:
-    """A running try of a task."""
+    """A running try of a task. Times are seconds since the epoch."""
 
     id: str
     key: TaskKey
     worker_id: str
+    started: float = 0.0
+    progress: Progress | None = None
+    moved: float = 0.0  # when `progress` last changed
 
 
 @dataclass(slots=True)
@@ -118,6 +143,11 @@ class Worker:
 
     info: WorkerInfo
     attempt: str | None = None
+    scene_id: str | None = None  # that its render process has loaded, as far as is known
+    frame: tuple[str, int] | None = None  # job and number of the frame that it last rendered some of
+    speed: float = 1.0  # measured: 2.0 renders in half the seconds
+    aside: str = ""  # why it is given nothing of any job; empty: it is
+    probing: bool = False
 
 
 @dataclass(slots=True)
@@ -127,3 +157,6 @@ class State:
     jobs: dict[str, Job] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)  # running
+    #: Jobs that have ended and that others, which have not, come after.
+    ended: dict[str, Ended] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)  # workers at once, by user

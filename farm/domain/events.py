@@ -11,7 +11,11 @@ tile.state          frame, tile, state
 attempt.progress    task, attempt, frame, tile, phase, sample, samples (at most one a second)
 attempt.failed      task, words, attempt, worker, cause, what, cure, retry (bool)
 output.committed    frame, output_id, role, name, bytes, sha256
-worker.state        worker, state
+job.waits           why: for what it waits that cannot begin; empty: for nothing any more
+job.control         control: how the job is dispatched from now on
+job.costs           costs
+frame.recut         frame, pieces, why: its plan was revised
+worker.state        worker, state (idle, busy, away, aside, lost), why (it is away, or was set aside)
 ==================  =======================================================================
 """
 
@@ -31,4 +35,8 @@ class EventKind(StrEnum):
     ATTEMPT_PROGRESS = "attempt.progress"
     ATTEMPT_FAILED = "attempt.failed"
     OUTPUT_COMMITTED = "output.committed"
+    JOB_WAITS = "job.waits"
+    JOB_CONTROL = "job.control"
+    JOB_COSTS = "job.costs"
+    FRAME_RECUT = "frame.recut"
     WORKER_STATE = "worker.state"

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pydantic import Field, field_validator, model_validator
 
+from farm.domain.control import Control
 from farm.domain.errors import UsageError
 from farm.domain.frames import FrameRange
 from farm.domain.scene import SHA256_PATTERN, Value
@@ -121,6 +122,7 @@ class JobSpec(Value):
     name: str = Field(min_length=1, max_length=200)
     scene_id: str = Field(pattern=SHA256_PATTERN)
     settings: RenderSettings = RenderSettings()
+    control: Control = Control()
     #: Another job, whose frames this one proves: each is rendered whole by plain Blender and compared.
     proves: str | None = Field(default=None, max_length=40)
     #: Another job, whose samples this one keeps and adds to.

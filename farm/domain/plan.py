@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from farm.domain.frames import FrameRange
+from farm.domain.order import begun_at
 from farm.domain.scene import Value
 from farm.domain.tiles import Box, InnerTiles, Size, Tile, TileGrid
 
@@ -42,6 +45,19 @@ class Cut:
     samples: SampleRange | None = None
 
 
+class Recut(Value):
+    """A revision of one frame's plan: some of it is cut again, finer, while what there was stays a way.
+
+    ``of`` is the piece that is cut, None the whole frame. Its parts are numbered on from the pieces that
+    there were before. A grid of 1x1 makes the same piece once more: a race.
+    """
+
+    of: int | None = Field(default=None, ge=0)
+    grid: str
+    overlap: int = Field(default=0, ge=0)
+    inner: tuple[int, int] | None = None
+
+
 class Plan(Value):
     """How a job is done. The work space is lazy: tasks are named by frame and piece, never listed.
 
@@ -65,7 +81,17 @@ class Plan(Value):
     videos: tuple[Video, ...] = ()
     exact: bool = True
     reason: str  # for people: "24 frames on 2 workers: whole frames"
-    revision: int = Field(default=0, ge=0)
+    #: Of one frame, where its plan was revised: in the order in which it was. A job's own plan has none.
+    recuts: tuple[Recut, ...] = ()
+    order: str = "turn"  # of the frames, see `farm.domain.control.Control.order`
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, values: Any) -> Any:
+        """Plans were stored with a number of their revision, which was always 0."""
+        if isinstance(values, dict) and "revision" in values:
+            return {name: value for name, value in values.items() if name != "revision"}
+        return values
 
     @cached_property
     def frame_range(self) -> FrameRange:
@@ -82,16 +108,77 @@ class Plan(Value):
 
     @cached_property
     def pieces_per_frame(self) -> int:
-        """Pieces of a frame; 0 where the frame stays whole."""
+        """Pieces of a frame before any revision; 0 where the frame stays whole."""
         if self.ranges:
             return len(self.ranges)
         return len(TileGrid.parse(self.grid)) if self.grid else 0
+
+    @cached_property
+    def parts(self) -> tuple[range, ...]:
+        """The numbers of the pieces that each of `recuts` brought."""
+        numbers: list[range] = []
+        start = self.pieces_per_frame
+        for recut in self.recuts:
+            numbers.append(range(start, start + len(TileGrid.parse(recut.grid))))
+            start = numbers[-1].stop
+        return tuple(numbers)
+
+    @property
+    def pieces(self) -> int:
+        """All pieces of a frame that have numbers, with those of its revisions."""
+        return self.parts[-1].stop if self.parts else self.pieces_per_frame
 
     def piece(self, index: int) -> Cut:
         """Piece ``index`` of a frame; raises ValueError where frames stay whole, IndexError beyond."""
         if self.ranges:
             return Cut(Tile(index, self.area, self.area), self.ranges[index])
+        for numbers, recut in zip(self.parts, self.recuts, strict=True):
+            if index in numbers:
+                return Cut(self._part(recut, index, index - numbers.start))
         if self.grid is None:
+            if self.recuts:
+                raise IndexError(index)
             raise ValueError("this plan cuts no frames")
         inner = InnerTiles(*self.inner) if self.inner else None
         return Cut(TileGrid.parse(self.grid).tile(index, self.area, self.overlap, inner))
+
+    def _part(self, recut: Recut, index: int, cell: int) -> Tile:
+        grid = TileGrid.parse(recut.grid)
+        inner = InnerTiles(*recut.inner) if recut.inner else None
+        if recut.of is None:
+            tile = grid.tile(cell, self.area, recut.overlap, inner)
+            return Tile(index, tile.core, tile.rendered)
+        core = grid.tile(cell, self.piece(recut.of).tile.core).core
+        return Tile(index, core, core.grown(recut.overlap, self.area))
+
+    def recut(self, recuts: tuple[Recut, ...]) -> Plan:
+        """The plan of one frame that was revised like this."""
+        return self.model_copy(update={"recuts": recuts}) if recuts else self
+
+    def cover(self, there: Collection[int]) -> tuple[int, ...] | None:
+        """Which of the pieces that are there make the frame, each pixel once; None while they do not.
+
+        Where there are several ways, the coarser one counts.
+        """
+        if self.pieces_per_frame:
+            found = [self._covered(piece, there) for piece in range(self.pieces_per_frame)]
+            if all(part is not None for part in found):
+                return tuple(piece for part in found for piece in part or ())
+            return None
+        return self._finer(None, there)
+
+    def _covered(self, piece: int, there: Collection[int]) -> tuple[int, ...] | None:
+        return (piece,) if piece in there else self._finer(piece, there)
+
+    def _finer(self, of: int | None, there: Collection[int]) -> tuple[int, ...] | None:
+        """The parts of a piece that make it; the whole frame's, for None."""
+        for numbers, recut in zip(self.parts, self.recuts, strict=True):
+            if recut.of == of:
+                found = [self._covered(piece, there) for piece in numbers]
+                if all(part is not None for part in found):
+                    return tuple(piece for part in found for piece in part or ())
+        return None
+
+    def frame_at(self, index: int) -> int:
+        """The frame that is begun as number ``index``, from 0; raises IndexError beyond the last."""
+        return self.frame_range[begun_at(self.order, index, len(self.frame_range))]

@@ -30,6 +30,7 @@ class JobEvent(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCEL = "cancel"
+    RETRY = "retry"  # a user wants what failed, or was cancelled, after all
 
 
 class TaskState(StrEnum):
@@ -74,6 +75,8 @@ JOB: Mapping[tuple[JobState, JobEvent], JobState] = {
     (JobState.WAITING, JobEvent.CANCEL): JobState.CANCELLED,
     (JobState.INSPECTING, JobEvent.CANCEL): JobState.CANCELLED,
     (JobState.RENDERING, JobEvent.CANCEL): JobState.CANCELLED,
+    (JobState.FAILED, JobEvent.RETRY): JobState.WAITING,
+    (JobState.CANCELLED, JobEvent.RETRY): JobState.WAITING,
 }
 
 TASK: Mapping[tuple[TaskState, TaskEvent], TaskState] = {
@@ -86,6 +89,8 @@ TASK: Mapping[tuple[TaskState, TaskEvent], TaskState] = {
     (TaskState.RUNNING, TaskEvent.CANCEL): TaskState.CANCELLED,
     (TaskState.RUNNING, TaskEvent.ANEW): TaskState.WAITING,  # a frame
     (TaskState.DONE, TaskEvent.ANEW): TaskState.WAITING,  # a tile of it
+    (TaskState.FAILED, TaskEvent.ANEW): TaskState.WAITING,  # of a job that is retried
+    (TaskState.CANCELLED, TaskEvent.ANEW): TaskState.WAITING,
 }
 
 JOB_ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})

@@ -20,7 +20,7 @@ class TaskKind(StrEnum):
 
 _NAME = re.compile(
     r"(?P<job>[0-9a-z]+)/(?:(?P<of_job>inspect|encode)"
-    r"|(?P<frame>-?[0-9]{1,9})/(?P<what>whole|finish|verify|tile-(?P<tile>[0-9]{1,9})))"
+    r"|(?P<frame>-?[0-9]{1,9})/(?P<what>whole|finish|verify|whole-(?P<race>[0-9]{1,9})|tile-(?P<tile>[0-9]{1,9})))"
 )
 #: Last part of a name, of kinds that are there once.
 _LAST = {
@@ -37,12 +37,16 @@ _KIND = {last: kind for kind, last in _LAST.items()}
 class TaskKey:
     """``k3m9x2ab/inspect``, ``k3m9x2ab/12/whole``, ``k3m9x2ab/12/tile-3``, ``k3m9x2ab/12/finish``,
     ``k3m9x2ab/12/verify``, ``k3m9x2ab/encode``.
+
+    Where a whole frame is raced, because its worker is slow, the others beside it are
+    ``k3m9x2ab/12/whole-1`` and so on: the first that is done counts.
     """
 
     job_id: str
     kind: TaskKind
     frame: int | None = None
     tile: int | None = None
+    race: int = 0  # of whole frames
 
     def __str__(self) -> str:
         frame = "" if self.frame is None else f"{self.frame}/"
@@ -51,6 +55,8 @@ class TaskKey:
     @property
     def last(self) -> str:
         """What is made, as the last part of the name: ``whole``, ``tile-3``."""
+        if self.race:
+            return f"{_LAST[TaskKind.FRAME]}-{self.race}"
         return _LAST.get(self.kind, f"tile-{self.tile}")
 
     @classmethod
@@ -62,7 +68,9 @@ class TaskKey:
         if found["of_job"] is not None:
             return cls(found["job"], _KIND[found["of_job"]])
         tile = None if found["tile"] is None else int(found["tile"])
-        key = cls(found["job"], _KIND.get(found["what"], TaskKind.TILE), int(found["frame"]), tile)
+        race = int(found["race"] or 0)
+        kind = TaskKind.FRAME if race else _KIND.get(found["what"], TaskKind.TILE)
+        key = cls(found["job"], kind, int(found["frame"]), tile, race)
         if str(key) != text:  # 007, -0: one task has one name
             raise ValueError(f"“{text}” is not a task key")
         return key

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
+from farm.domain.control import Control
+from farm.domain.costs import Costs, Span
 from farm.domain.frames import FrameRange
 from farm.domain.job import RenderSettings, keeps_pieces
 from farm.domain.plan import Plan
@@ -100,7 +102,12 @@ class JobView(Value):
     frames: FrameCounts = FrameCounts()
     report: SceneReport | None = None
     plan: Plan | None = None
-    seconds_left: float | None = None  # measured from finished frames; None while unknown
+    control: Control = Control()
+    waits: str = ""  # for what, where nothing of it can be begun now
+    costs: Costs = Costs()  # measured so far
+    seconds_left: float | None = None  # the likely end of `left`
+    left: Span | None = None  # seconds, from what was measured; None while nothing was
+    price: Span | None = None  # of the whole job, with what was paid so far; None where no worker has one
     cancelling: bool = False
     error: str = ""
     cure: str = ""
@@ -159,7 +166,8 @@ class WorkerView(Value):
     """A worker and what it is at."""
 
     info: WorkerInfo
-    state: str  # idle, busy, starting, lost
+    state: str  # idle, busy, away, aside, starting, lost
+    why: str = ""  # it is away, or was set aside
     attempt: AttemptView | None = None
     job_id: str | None = None
 

@@ -127,6 +127,9 @@ class Order(Value):
     pieces: tuple[PieceRef, ...] = ()  # for a finish
     render_class: RenderClass | None = None  # where the frame's class is settled: the only one allowed
     claim: Claim | None = None  # for a verification
+    #: Seconds in which the frames of this job always moved on: a render process that neither counts nor
+    #: computes for so long hangs. None where nothing is known yet: the worker's own patience counts.
+    patience: float | None = None
     pictures: tuple[FramePicture, ...] = ()  # for an encoding: of every frame, in their order
 
 
@@ -145,6 +148,7 @@ class Cause(StrEnum):
     INTERNAL = "internal"
     CANCELLED = "cancelled"
     LOST = "lost"
+    PREEMPTED = "preempted"  # the worker was taken back by its owner, or by its cloud
 
     @property
     def stops_job(self) -> bool:
@@ -153,7 +157,7 @@ class Cause(StrEnum):
     @property
     def free_retry(self) -> bool:
         """The task is not to blame, so the try does not count."""
-        return self in (Cause.LOST, Cause.STORAGE)
+        return self in (Cause.LOST, Cause.PREEMPTED, Cause.STORAGE)
 
 
 class Seconds(Value):
@@ -175,6 +179,8 @@ class Result(Value):
     seconds: Seconds = Seconds()
     render_class: RenderClass | None = None
     device_name: str = ""
+    driver: str = ""  # of the GPU, as it names itself
+    seed: int | None = None  # of the noise, with what a sample range adds to it
     peak_memory: int = 0  # bytes, of the render process
     report: SceneReport | None = None  # of an inspection
     notes: tuple[str, ...] = ()
@@ -209,7 +215,8 @@ class Report(Value):
     """One message of a worker to the head, numbered so that none is lost or taken twice."""
 
     sequence: int = Field(ge=1)
-    attempt_id: str
+    attempt_id: str = ""  # none where it tells of the worker itself
+    away: str | None = None  # why the worker takes no orders: “lent from 19:00 to 8:00”; "": it does again
     progress: Progress | None = None
     result: Result | None = None
     failure: Failure | None = None
@@ -227,3 +234,12 @@ class WorkerInfo(Value):
     memory: int  # bytes
     render_class: RenderClass
     sandboxed: bool
+    tags: tuple[str, ...] = ()  # words of its owner, see `farm.domain.control.Needs`
+    gpu_memory: int = 0  # bytes; 0 on the CPU
+    price: float = Field(default=0.0, ge=0)  # an hour
+    away: str = ""  # why it takes no orders now; empty: it does
+
+    @property
+    def render_memory(self) -> int:
+        """Bytes that a scene has to fit into."""
+        return self.gpu_memory or self.memory

@@ -176,6 +176,6 @@ def _whole(plan: Plan, chosen: FrameRange) -> Plan:
             "videos": (),
             "exact": True,
             "reason": f"{count}, rendered whole by plain Blender and compared",
-            "revision": 0,
+            "recuts": (),
         }
     )

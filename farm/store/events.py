@@ -54,6 +54,9 @@ class IntentKind(StrEnum):
     """What can be asked of a job."""
 
     CANCEL = "cancel"
+    CONTROL = "control"  # data: a Control
+    REQUEUE = "requeue"  # data: {"frames": "1-10"}, or none of it: those that failed
+    RETRY = "retry"  # of a job that has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,15 @@ class Intent:
     id: int
     job_id: str
     kind: IntentKind
+    data: dict[str, object]
 
 
-def leave_intent(connection: Connection, now: float, job_id: str, kind: IntentKind) -> None:
+def leave_intent(
+    connection: Connection, now: float, job_id: str, kind: IntentKind, data: dict[str, object] | None = None
+) -> None:
     """Ask something of a job; the dispatcher takes it up."""
-    connection.execute(insert(intents).values(job_id=job_id, kind=kind.value, time=now))
+    told = None if data is None else json.dumps(data)
+    connection.execute(insert(intents).values(job_id=job_id, kind=kind.value, time=now, data=told))
 
 
 def waiting_intents(connection: Connection, job_id: str | None = None) -> list[Intent]:
@@ -75,7 +82,10 @@ def waiting_intents(connection: Connection, job_id: str | None = None) -> list[I
     query = select(intents).order_by(intents.c.id)
     if job_id is not None:
         query = query.where(intents.c.job_id == job_id)
-    return [Intent(row.id, row.job_id, IntentKind(row.kind)) for row in connection.execute(query)]
+    return [
+        Intent(row.id, row.job_id, IntentKind(row.kind), json.loads(row.data) if row.data else {})
+        for row in connection.execute(query)
+    ]
 
 
 def take_up(connection: Connection, taken: list[Intent]) -> None:

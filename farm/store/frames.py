@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import batched
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, func, select, update
 
+from farm.domain.plan import Recut
 from farm.domain.states import TaskState
 from farm.domain.work import RenderClass
 from farm.store.database import CHUNK, insert_once
 from farm.store.schema import frames
+
+_RECUTS = TypeAdapter(tuple[Recut, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class FrameRow:
     started: float | None
     ended: float | None
     error: str
+    recuts: tuple[Recut, ...] = ()
 
 
 def open_frame(connection: Connection, job_id: str, frame: int) -> None:
@@ -95,4 +100,5 @@ def _frame(row: Row[tuple[object, ...]]) -> FrameRow:
         started=row.started,
         ended=row.ended,
         error=row.error,
+        recuts=() if row.recuts is None else _RECUTS.validate_json(row.recuts),
     )

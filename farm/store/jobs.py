@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, insert, select, tuple_, update
 
+from farm.domain.control import Control
+from farm.domain.costs import Costs
 from farm.domain.job import JobSpec, Principal, RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
@@ -35,6 +37,9 @@ class JobRow:
     opened: int
     error: str
     cure: str
+    control: Control
+    costs: Costs
+    waits: str
 
 
 def add_user(connection: Connection, who: Principal, now: float) -> None:
@@ -51,6 +56,7 @@ def add(connection: Connection, job_id: str, who: Principal, spec: JobSpec, now:
             name=spec.name,
             scene_id=spec.scene_id,
             settings=spec.settings.model_dump_json(),
+            control=spec.control.model_dump_json(),
             proves=spec.proves,
             adds_to=spec.adds_to,
             state=JobState.WAITING.value,
@@ -121,4 +127,7 @@ def _job(row: Row[tuple[object, ...]]) -> JobRow:
         opened=row.opened,
         error=row.error,
         cure=row.cure,
+        control=Control() if row.control is None else Control.model_validate_json(row.control),
+        costs=Costs() if row.costs is None else Costs.model_validate_json(row.costs),
+        waits=row.waits,
     )

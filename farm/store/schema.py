@@ -47,6 +47,7 @@ users = Table(
     Column("id", String(40), primary_key=True),
     Column("name", Text, nullable=False),
     Column("created", Float, nullable=False),
+    Column("workers", Integer),  # so many at once, at most, for all of this user's jobs
 )
 
 blobs = Table(
@@ -84,6 +85,9 @@ jobs = Table(
     Column("opened", Integer, nullable=False, default=0),  # frames of the plan that have rows
     Column("error", Words, nullable=False, default=""),
     Column("cure", Words, nullable=False, default=""),
+    Column("control", Text),  # a Control; none: the defaults
+    Column("costs", Text),  # Costs, as they were last measured
+    Column("waits", Words, nullable=False, default="", server_default=""),  # for what, in words
     Index("jobs_by_state", "state"),
     Index("jobs_by_age", "created", "id"),
 )
@@ -100,6 +104,7 @@ frames = Table(
     Column("started", Float),
     Column("ended", Float),
     Column("error", Words, nullable=False, default=""),
+    Column("recuts", Text),  # revisions of this frame's plan, a JSON list of Recut
     Index("frames_by_state", "job_id", "state"),
 )
 
@@ -189,6 +194,7 @@ intents = Table(
     Column("job_id", String(40), ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
     Column("kind", String(20), nullable=False),
     Column("time", Float, nullable=False),
+    Column("data", Text),  # JSON, by kind
 )
 
 workers = Table(
@@ -199,6 +205,17 @@ workers = Table(
     Column("state", String(20), nullable=False),
     Column("attempt_id", String(40)),
     Column("since", Float, nullable=False),
+)
+
+#: Workers that are given nothing for a while, because what they were given failed.
+set_aside = Table(
+    "set_aside",
+    metadata,
+    Column("worker_id", String(120), primary_key=True),
+    Column("job_id", String(40), primary_key=True),  # empty: for all jobs
+    Column("why", Words, nullable=False),
+    Column("since", Float, nullable=False),
+    Column("probes", Integer, nullable=False, default=0),  # that it failed since
 )
 
 #: One row: who may write task states. See `farm.store.head`.

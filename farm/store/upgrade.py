@@ -12,13 +12,14 @@ from sqlalchemy import Column, Connection, inspect, select, update
 from sqlalchemy.schema import CreateColumn
 
 from farm.domain.errors import Unavailable
-from farm.store.schema import jobs, metadata, tasks, version
+from farm.store.schema import frames, intents, jobs, metadata, tasks, users, version
 
 #: Of the tables in `farm.store.schema`.
-VERSION = 2
+VERSION = 3
 #: Columns that a version brought to tables that were there before it.
 _NEW_COLUMNS: Mapping[int, tuple[Column[object], ...]] = {
     2: (jobs.c.proves, jobs.c.adds_to, tasks.c.renders),
+    3: (users.c.workers, jobs.c.control, jobs.c.costs, jobs.c.waits, frames.c.recuts, intents.c.data),
 }
 _ROW = 1
 
@@ -35,9 +36,12 @@ def bring_up_to_date(connection: Connection, where: str) -> None:
             f"this one knows {VERSION}.",
             "Install that Tessera again, or give this one a database of its own (FARM_DATABASE_URL).",
         )
+    there = set(inspect(connection).get_table_names())
     metadata.create_all(connection)
     for step in range(found + 1, VERSION + 1):
         for column in _NEW_COLUMNS[step]:
+            if column.table.name not in there:
+                continue  # made just now, with all its columns
             said = CreateColumn(column).compile(dialect=connection.dialect)
             connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {said}")
     for table in metadata.sorted_tables:

@@ -79,7 +79,7 @@ def test_only_the_scene_or_a_missing_device_stops_a_job() -> None:
 
 
 def test_only_what_is_not_the_tasks_fault_is_retried_for_free() -> None:
-    assert {cause for cause in Cause if cause.free_retry} == {Cause.LOST, Cause.STORAGE}
+    assert {cause for cause in Cause if cause.free_retry} == {Cause.LOST, Cause.PREEMPTED, Cause.STORAGE}
 
 
 def test_a_report_is_numbered_from_one() -> None:

@@ -40,15 +40,21 @@ def test_every_state_is_reached_from_waiting(
 
 
 @each_table
-def test_nothing_leads_out_of_an_end_and_out_of_all_else_something_does(
+def test_only_doing_it_again_leads_out_of_an_end_and_out_of_all_else_something_does(
     table: Mapping[Any, Any], states: Any, events: Any, ended: frozenset[Any]
 ) -> None:
-    assert {state for state, event in table if event is not TaskEvent.ANEW} == set(states) - ended
+    again = (TaskEvent.ANEW, JobEvent.RETRY)
+    assert {state for state, event in table if event not in again} == set(states) - ended
 
 
-def test_only_a_frame_that_begins_anew_takes_a_result_back() -> None:
-    anew = {state: after for (state, event), after in TASK.items() if event is TaskEvent.ANEW}
-    assert anew == {TaskState.RUNNING: TaskState.WAITING, TaskState.DONE: TaskState.WAITING}
+def test_what_is_done_again_waits_first() -> None:
+    again = {state for (state, event), after in TASK.items() if event is TaskEvent.ANEW}
+    assert again == set(TaskState) - {TaskState.WAITING}
+    assert all(TASK[state, TaskEvent.ANEW] is TaskState.WAITING for state in again)
+
+
+def test_a_job_that_is_done_is_never_retried() -> None:
+    assert {state for state, event in JOB if event is JobEvent.RETRY} == JOB_ENDED - {JobState.DONE}
 
 
 @each_table

@@ -100,3 +100,12 @@ def test_no_two_attempts_share_a_place(pair: list[TaskKey], one_try: str, other_
 def test_all_of_a_job_lies_under_its_prefix(key: TaskKey, attempt: str) -> None:
     assert keys.attempt_prefix(key, attempt).startswith(keys.job_prefix(key.job_id))
     assert keys.attempt_prefix(key, attempt).endswith(f"/{attempt}/")
+
+
+def test_a_raced_frame_has_a_name_of_its_own() -> None:
+    key = TaskKey("k3m9x2ab", TaskKind.FRAME, 12, race=2)
+    assert str(key) == "k3m9x2ab/12/whole-2"
+    assert TaskKey.parse("k3m9x2ab/12/whole-2") == key
+    assert key.words == "frame 12"
+    with pytest.raises(ValueError, match="not a task key"):
+        TaskKey.parse("k3m9x2ab/12/whole-0")
