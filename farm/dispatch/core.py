@@ -91,7 +91,7 @@ class Core:
                 if job.id not in self.state.jobs or alike in barren:  # it may have ended: a stranded frame
                     continue
                 if task := next_task(self._desk, job, worker, now):
-                    start(self._desk, job, task, worker)
+                    start(self._desk, job, task, worker, now)
                     break
                 if is_as_others(job, worker):
                     barren.add(alike)

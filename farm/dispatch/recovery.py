@@ -6,29 +6,51 @@ workers are met again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from farm.dispatch import earlier
-from farm.dispatch.state import Attempt, Frame, Job, Piece, State, Task
-from farm.domain.states import AttemptState, JobState, TaskState
-from farm.store import Connection, frames, jobs, outputs, scenes, work
+from farm.dispatch.state import Aside, Attempt, Ended, Frame, Job, Piece, State, Task
+from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
+from farm.store import Connection, aside, frames, jobs, outputs, scenes, users, work
 from farm.store.jobs import JobRow
 
 
 def load_state(connection: Connection) -> State:
     """All jobs that were begun and have not ended, with open frames, open tasks, running attempts.
 
-    Jobs that still wait are taken up by the loop, as new ones are.
+    Jobs that still wait are taken up by the loop, as new ones are. Workers are met again; those that
+    were set aside are so still.
     """
-    state = State()
-    for row in jobs.in_states(connection, [JobState.INSPECTING, JobState.RENDERING]):
-        job = load_job(connection, row)
+    state = State(limits=users.limits(connection))
+    for row in aside.listed(connection):
+        state.aside[row.worker_id, row.job_id] = Aside(row.why, row.probes, row.since)
+    for begun in jobs.in_states(connection, [JobState.INSPECTING, JobState.RENDERING]):
+        job = load_job(connection, begun)
         state.jobs[job.id] = job
         for attempt in work.attempts_of_job(connection, job.id, [AttemptState.RUNNING]):
             task = job.tasks[attempt.task]
             task.attempt = attempt.id
             if job.plan is not None and job.plan.in_order:
                 job.bound = attempt.worker_id
-            state.attempts[attempt.id] = Attempt(attempt.id, attempt.task, attempt.worker_id)
+            state.attempts[attempt.id] = Attempt(
+                attempt.id, attempt.task, attempt.worker_id, attempt.started, attempt.progress
+            )
+    after = {other for job in state.jobs.values() for other in job.control.after}
+    state.ended = load_ended(connection, after - state.jobs.keys())
     return state
+
+
+def load_ended(connection: Connection, job_ids: Iterable[str]) -> dict[str, Ended]:
+    """Of these jobs those that have ended, for the jobs that come after them."""
+    ended = [row for row in jobs.by_id(connection, job_ids) if row.state in JOB_ENDED]
+    return {row.id: Ended(row.state, _missing(connection, row)) for row in ended}
+
+
+def _missing(connection: Connection, row: JobRow) -> frozenset[int]:
+    if row.plan is None or row.state is JobState.DONE:
+        return frozenset()
+    done = {frame.frame for frame in frames.in_states(connection, row.id, [TaskState.DONE])}
+    return frozenset(row.plan.frame_range) - done
 
 
 def load_job(connection: Connection, row: JobRow) -> Job:
@@ -42,6 +64,10 @@ def load_job(connection: Connection, row: JobRow) -> Job:
         scene_id=row.scene_id,
         manifest=manifest,
         settings=row.settings,
+        owner=row.owner,
+        control=row.control,
+        costs=row.costs,
+        waits=row.waits,
         proves=row.proves,
         adds_to=row.adds_to,
         state=row.state,
@@ -51,9 +77,11 @@ def load_job(connection: Connection, row: JobRow) -> Job:
     )
     counted = frames.counts(connection, {row.id: row.opened})[row.id]
     job.done = counted.get(TaskState.DONE, 0)
-    job.failed = counted.get(TaskState.FAILED, 0)
-    if failed := frames.first_failed(connection, row.id):
-        job.first_error = f"Frame {failed.frame}: {failed.error}"
+    if counted.get(TaskState.FAILED):
+        failed = frames.in_states(connection, row.id, [TaskState.FAILED])
+        job.failed = len(failed)
+        job.failed_frames = {frame.frame for frame in failed}
+        job.first_error = f"Frame {failed[0].frame}: {failed[0].error}"
     if job.adds_to is not None:
         job.there = earlier.ranges(connection, job.adds_to)
     _load_frames(connection, job)
@@ -68,7 +96,7 @@ def _load_frames(connection: Connection, job: Job) -> None:
     files = outputs.of_frames(connection, job.id, [row.frame for row in rows])
     left = earlier.look(connection, job, [row.frame for row in rows])
     for row in rows:
-        frame = Frame(row.frame, row.state, render_class=row.render_class)
+        frame = Frame(row.frame, row.state, render_class=row.render_class, recuts=row.recuts)
         tasks = {task.key.tile: task for task in work.tasks_of_frame(connection, job.id, row.frame)}
         done = work.attempts_of_tasks(connection, [task.key for task in tasks.values()])
         made = {attempt.id: attempt for attempt in done if attempt.state is AttemptState.DONE}

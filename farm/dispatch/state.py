@@ -151,6 +151,15 @@ class Worker:
 
 
 @dataclass(slots=True)
+class Aside:
+    """Why a worker is given nothing of a job, or of any, and how many probes it has failed since."""
+
+    why: str
+    probes: int = 0
+    since: float = 0.0  # seconds since the epoch
+
+
+@dataclass(slots=True)
 class State:
     """All that the core knows, by id."""
 
@@ -160,3 +169,6 @@ class State:
     #: Jobs that have ended and that others, which have not, come after.
     ended: dict[str, Ended] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)  # workers at once, by user
+    #: Workers that are set aside, by their id and the job's; None: for all jobs. Also of workers that are
+    #: not here now.
+    aside: dict[tuple[str, str | None], Aside] = field(default_factory=dict)

@@ -62,13 +62,6 @@ def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) 
     return [_frame(row) for row in connection.execute(query.order_by(frames.c.frame))]
 
 
-def first_failed(connection: Connection, job_id: str) -> FrameRow | None:
-    """The failed frame with the lowest number."""
-    query = select(frames).where(frames.c.job_id == job_id, frames.c.state == TaskState.FAILED.value)
-    row = connection.execute(query.order_by(frames.c.frame).limit(1)).first()
-    return None if row is None else _frame(row)
-
-
 def counts(connection: Connection, opened: Mapping[str, int]) -> dict[str, dict[TaskState, int]]:
     """Opened frames by job and state; ``opened`` says how many each job has.
 
