@@ -52,6 +52,7 @@ class Core:
 
     def handle(self, event: told.Event, now: float) -> list[Instruction]:
         """What follows from ``event``."""
+        self._desk.now = now
         match event:
             case told.CancelAsked(job_id):
                 if job := self.state.jobs.get(job_id):
@@ -70,6 +71,8 @@ class Core:
                 failed(self._desk, attempt_id, lost("The order did not reach its worker."), now, free=False)
             case told.Progressed(attempt_id, progress):
                 if attempt := self.state.attempts.get(attempt_id):
+                    if progress != attempt.progress:
+                        attempt.progress, attempt.moved = progress, now
                     self._desk.out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
             case told.Succeeded(attempt_id, result):
                 succeeded(self._desk, attempt_id, result, now)
@@ -79,6 +82,7 @@ class Core:
 
     def assign(self, now: float) -> list[Instruction]:
         """Give every idle worker the most urgent task that it may take."""
+        self._desk.now = now
         jobs = sorted(self.state.jobs.values(), key=lambda job: (job.created, job.id))
         for job in jobs:
             move_stranded(self._desk, job, now)

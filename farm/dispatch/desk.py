@@ -18,6 +18,7 @@ class Desk:
         self.state = state
         self.new_attempt_id = new_attempt_id
         self.out: list[Instruction] = []
+        self.now = 0.0  # of the step, seconds since the epoch
 
     def drain(self) -> list[Instruction]:
         """The instructions since the last time."""

@@ -54,7 +54,7 @@ def _open_frame(desk: Desk, job: Job, plan: Plan) -> list[Task]:
 def start(desk: Desk, job: Job, task: Task, worker: Worker, now: float) -> None:
     """A new attempt, and the order for it."""
     worker_id = worker.info.worker_id
-    attempt = Attempt(desk.new_attempt_id(), task.key, worker_id, now)
+    attempt = Attempt(desk.new_attempt_id(), task.key, worker_id, now, moved=now)
     desk.step_task(task, TaskEvent.START)
     task.attempt = worker.attempt = attempt.id
     desk.state.attempts[attempt.id] = attempt
