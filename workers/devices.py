@@ -7,7 +7,7 @@ import functools
 from farm.domain.job import Device
 from farm.domain.task import TaskKind
 from farm.domain.work import Cause, Order, RenderClass
-from workers import telemetry
+from workers import gpus
 from workers.config import WorkerConfig
 from workers.failures import AttemptFailed
 from workers.protocol import Ready
@@ -113,9 +113,24 @@ def _listed(kinds: set[str]) -> str:
 
 
 @functools.cache
-def architectures() -> dict[str, str]:
-    """Architecture of each GPU by name; a worker's GPUs do not change while it lives.
+def driven() -> tuple[gpus.Gpu, ...]:
+    """The GPUs that this worker may use; they do not change while it lives.
 
     The first call asks the driver, which can take seconds.
     """
-    return {gpu.name: gpu.architecture for gpu in telemetry.gpus() if gpu.architecture}
+    return tuple(gpus.gpus())
+
+
+def architectures() -> dict[str, str]:
+    """Architecture of each GPU by name."""
+    return {gpu.name: gpu.architecture for gpu in driven() if gpu.architecture}
+
+
+def gpu_memory(device: str) -> int:
+    """Bytes that a scene has to fit into to be rendered on ``device``: of the smallest GPU; 0 on the CPU."""
+    return min((gpu.memory for gpu in driven()), default=0) if device != CPU else 0
+
+
+def driver(device: str) -> str:
+    """The driver's version; empty on the CPU, and where the driver is not NVIDIA's."""
+    return next((gpu.driver for gpu in driven()), "") if device != CPU else ""

@@ -21,7 +21,15 @@ from workers.attempt import Attempt
 from workers.blob_cache import BlobCache
 from workers.children import Child
 from workers.config import WorkerConfig
-from workers.devices import architectures, device_for, device_name, render_class, worker_device
+from workers.devices import (
+    device_for,
+    device_name,
+    driven,
+    driver,
+    gpu_memory,
+    render_class,
+    worker_device,
+)
 from workers.failures import AttemptFailed, understood
 from workers.home import WorkerHome
 from workers.launch import Folders, launch
@@ -250,7 +258,7 @@ class Worker:
         try:
             child = await Child.start(start, log, self._ground.patience)
             await child.kill()
-            await asyncio.to_thread(architectures)
+            await asyncio.to_thread(driven)
             return child.ready
         finally:
             log.finish()

@@ -5,30 +5,6 @@ from pathlib import Path
 import pytest
 
 from workers import telemetry
-from workers.telemetry import parse, visible
-
-SMI = """\
-0, GPU-aaaa, NVIDIA H200, 9.0, 575.51, 143771, 4, 12, 33
-1, GPU-bbbb, NVIDIA L4, 8.9, 575.51, 23034, 1000, [N/A], [N/A]
-No devices were found
-"""
-
-
-def test_gpus_are_read_from_nvidia_smi() -> None:
-    first, second = parse(SMI)
-    assert (first.name, first.architecture, first.memory) == ("NVIDIA H200", "sm_90", 143771 * 1024 * 1024)
-    assert (first.busy, first.celsius) == (12, 33)
-    assert (second.architecture, second.busy, second.celsius) == ("sm_89", None, None)
-
-
-def test_a_worker_sees_the_gpus_that_it_was_given() -> None:
-    gpus = parse(SMI)
-    assert visible(gpus, None) == gpus
-    assert visible(gpus, "1") == [gpus[1]]
-    assert visible(gpus, "GPU-bbbb,0") == [gpus[1], gpus[0]]
-    assert visible(gpus, "0,7,1") == [gpus[0]]
-    assert visible(gpus, "") == []
-
 
 @pytest.mark.parametrize(
     ("limit", "used", "stat", "cached"),
