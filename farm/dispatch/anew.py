@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
+from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
 from farm.dispatch.policy import CLASS_PATIENCE, stranded
@@ -18,7 +19,10 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
 
     A verification has no other class to go to: it fails.
     """
-    if job.plan is None or not (job.plan.pieces_per_frame or job.proves):
+    cut_up = job.plan is not None and (
+        job.plan.pieces_per_frame or any(frame.recuts for frame in job.frames.values())
+    )
+    if not (cut_up or job.proves):
         return
     workers = desk.state.workers.values()
     tasks_of: dict[int | None, list[Task]] = {}
@@ -67,9 +71,10 @@ def begin_anew(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
         if task.renders:
             task.renders = 0
             desk.task_changed(task)
-    for tile, piece in frame.pieces.items():
-        _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), piece)
-    job.frames[frame.number] = Frame(frame.number, frame.state)
+    there = cover_of(job, frame) or frame.pieces  # beside a cover, what is there has lost the race
+    for tile in there:
+        _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), frame.pieces[tile])
+    job.frames[frame.number] = Frame(frame.number, frame.state, recuts=frame.recuts)
 
 
 def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from farm.dispatch import instructions as do
 from farm.dispatch.anew import at_fault, pieces_anew
+from farm.dispatch.covering import cover_of, give_up_others, other_way
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
 from farm.dispatch.planned import inspected
@@ -41,13 +42,14 @@ def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
     elif attempt.key.kind is TaskKind.TILE:
         _piece_committed(desk, job, frame, task, attempt.worker_id, result)
     else:
-        _frame_committed(desk, job, frame, result)
+        _frame_committed(desk, job, frame, attempt.key, result)
 
 
-def _frame_committed(desk: Desk, job: Job, frame: Frame, result: Result) -> None:
+def _frame_committed(desk: Desk, job: Job, frame: Frame, key: TaskKey, result: Result) -> None:
     if job.proves is not None and result.proof is not None:
         desk.out.append(do.FrameVerified(job.proves, job.id, result.proof))
-    seconds = sum((piece.seconds for piece in frame.pieces.values()), result.seconds.total)
+    made_of = (cover_of(job, frame) or ()) if key.kind is TaskKind.FINISH else ()
+    seconds = sum((frame.pieces[tile].seconds for tile in made_of), result.seconds.total)
     end_frame(desk, job, frame, TaskEvent.COMMIT, seconds=seconds)
     maybe_end(desk, job)
 
@@ -68,7 +70,9 @@ def _piece_committed(desk: Desk, job: Job, frame: Frame, task: Task, worker_id: 
     if frame.render_class is None:
         frame.render_class = result.render_class
         desk.out.append(do.ClassSettled(job.id, frame.number, result.render_class))
-    if job.plan is not None and len(frame.pieces) == job.plan.pieces_per_frame:
+    if cover_of(job, frame) is not None:
+        if frame.recuts:
+            give_up_others(desk, job, frame)
         finish = TaskKey(job.id, TaskKind.FINISH, frame.number)
         if finish not in job.tasks:  # there from before, where pieces were rendered again
             desk.open_task(job, finish)
@@ -134,6 +138,9 @@ def _given_up(
 ) -> None:
     """What a task that cannot be done takes with it: its frame, or its job."""
     frame = None if task.key.frame is None else job.frames[task.key.frame]
+    if frame is not None and not verdict.stops_job and other_way(job, frame, task.key):
+        desk.end_task(job, task, TaskEvent.FAIL)
+        return
     if frame is not None:
         said = _tried(failure.what, frame, task, pieces)
         desk.end_task(job, task, TaskEvent.FAIL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
+from farm.dispatch.covering import cut
 from farm.dispatch.desk import Desk
 from farm.dispatch.policy import HOPELESS_FRAMES
 from farm.dispatch.state import Frame, Job
@@ -26,7 +27,7 @@ def end_frame(
     for task in [task for task in job.tasks.values() if task.key.frame == frame.number]:
         desk.abandon(job, task)
     kept = job.keeps_pieces and event is TaskEvent.COMMIT
-    if job.plan is not None and job.plan.pieces_per_frame and not kept:
+    if cut(job, frame) and not kept:
         desk.out.append(do.PiecesDropped(job.id, frame.number))
     desk.out.append(do.FrameChanged(job.id, frame.number, frame.state, seconds=seconds, error=error))
     del job.frames[frame.number]

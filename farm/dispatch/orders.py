@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from farm.dispatch.covering import cover_of
 from farm.dispatch.state import Frame, Job
 from farm.domain import keys
 from farm.domain.task import TaskKey, TaskKind
@@ -15,7 +16,7 @@ def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> O
     """
     pieces: tuple[PieceRef, ...] = ()
     if frame is not None and key.kind is TaskKind.FINISH:
-        pieces = tuple(frame.pieces[tile].ref for tile in sorted(frame.pieces))
+        pieces = tuple(frame.pieces[tile].ref for tile in sorted(cover_of(job, frame) or ()))
     return Order(
         attempt_id=attempt_id,
         task=str(key),
@@ -24,7 +25,7 @@ def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> O
         manifest=job.manifest,
         settings=job.settings,
         prefix=keys.attempt_prefix(key, attempt_id),
-        plan=job.plan,
+        plan=job.plan if frame is None or job.plan is None else job.plan_of(frame),
         report=job.report,
         pieces=pieces,
         render_class=None if frame is None else frame.render_class,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from farm.dispatch.covering import cover_of
 from farm.dispatch.state import Job, Task, Worker
 from farm.domain.job import Device
 from farm.domain.states import TaskState
@@ -78,6 +79,8 @@ def may_take(job: Job, task: Task, worker: Worker) -> bool:
         return settled is not None and settled.blender == worker.info.render_class.blender
     if not can_render(worker, job.settings.device):
         return False
+    if task.key.kind is TaskKind.FRAME:  # it takes no piece of another class in, whatever else is tried
+        return True
     if frame is None or settled is None:
         return (
             task.key.kind is not TaskKind.VERIFY
@@ -94,7 +97,7 @@ def ready(job: Job, task: Task, now: float) -> bool:
     if task.key.kind is not TaskKind.FINISH:
         return True
     frame = None if task.key.frame is None else job.frames.get(task.key.frame)
-    return frame is not None and job.plan is not None and len(frame.pieces) == job.plan.pieces_per_frame
+    return frame is not None and cover_of(job, frame) is not None
 
 
 def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:

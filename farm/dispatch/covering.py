@@ -1,0 +1,48 @@
+"""Which pieces make a frame, now that its plan may have been revised: the one place that asks.
+
+There may be several ways to a frame: whole, whole by another worker, in pieces, in finer ones. The first
+that is complete counts. What is left of the others is given up, and a committed result stays.
+"""
+
+from __future__ import annotations
+
+from farm.dispatch.desk import Desk
+from farm.dispatch.state import Frame, Job
+from farm.domain.task import TaskKey, TaskKind
+
+
+def cover_of(job: Job, frame: Frame) -> tuple[int, ...] | None:
+    """The pieces that are there and make the frame, each pixel once; None while they do not."""
+    if job.plan is None:
+        return None
+    if frame.recuts:
+        return job.plan_of(frame).cover(frame.pieces)
+    number = job.plan.pieces_per_frame
+    return tuple(range(number)) if number and len(frame.pieces) == number else None
+
+
+def cut(job: Job, frame: Frame) -> bool:
+    """Whether any piece of the frame may lie in storage."""
+    return bool(frame.recuts) or (job.plan is not None and job.plan.pieces_per_frame > 0)
+
+
+def give_up_others(desk: Desk, job: Job, frame: Frame) -> None:
+    """The pieces make the frame: what still works on other ways to it is cancelled."""
+    rendering = (TaskKind.TILE, TaskKind.FRAME)
+    open_tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
+    for task in open_tasks:
+        if task.key.kind in rendering:
+            desk.abandon(job, task)
+
+
+def other_way(job: Job, frame: Frame, key: TaskKey) -> bool:
+    """Whether the frame can still be made where the task ``key`` fails."""
+    others = [k for k in job.tasks if k.frame == frame.number and k != key]
+    if key.kind not in (TaskKind.TILE, TaskKind.FRAME):
+        return False
+    if any(other.kind is TaskKind.FRAME for other in others):
+        return True
+    if not frame.recuts:
+        return False
+    coming = {other.tile for other in others if other.kind is TaskKind.TILE and other.tile is not None}
+    return job.plan_of(frame).cover(coming | frame.pieces.keys()) is not None
