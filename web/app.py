@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from web import problems
-from web.api import blobs, events, farm, frames, jobs, outputs, scenes
+from web.api import blobs, events, farm, frames, jobs, limits, outputs, scenes
 from web.guard import Guard
 from web.head import Head
 from web.limit import Limit
@@ -81,7 +81,7 @@ def create_app(services: Services, host: str = "127.0.0.1") -> FastAPI:
     app.state.services = services
     app.state.live = live
     app.state.uploads = anyio.CapacityLimiter(blobs.UPLOADS)
-    for api in (farm, jobs, frames, outputs, scenes, blobs, events):
+    for api in (farm, limits, jobs, frames, outputs, scenes, blobs, events):
         app.include_router(api.router, prefix="/api")
     for page in (jobs_page, job_page, farm_page, addon_page, docs_page):
         app.include_router(page.router, include_in_schema=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from farm.domain.control import ControlChange
 from farm.domain.job import JobSpec, Principal
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.views import (
@@ -11,15 +12,32 @@ from farm.domain.views import (
     BlobQuery,
     EventView,
     FarmView,
+    FramesRequest,
     FrameView,
     JobView,
+    LimitRequest,
     OutputView,
     ProofView,
+    Provenance,
     SceneRef,
+    UserView,
     Verification,
     VerifyRequest,
 )
-from farm.service import attempts, blobs, events, frames, jobs, outputs, proofs, scenes, status
+from farm.service import (
+    attempts,
+    blobs,
+    control,
+    events,
+    frames,
+    jobs,
+    limits,
+    outputs,
+    proofs,
+    provenance,
+    scenes,
+    status,
+)
 from farm.service.context import Farm
 
 
@@ -41,6 +59,21 @@ class OpenFarm:
     def cancel(self, who: Principal, job_id: str) -> JobView:
         return jobs.cancel(self._farm, who, job_id)
 
+    def change(self, who: Principal, job_id: str, asked: ControlChange) -> JobView:
+        return control.change(self._farm, who, job_id, asked)
+
+    def retry(self, who: Principal, job_id: str) -> JobView:
+        return control.retry(self._farm, who, job_id)
+
+    def requeue(self, who: Principal, job_id: str, asked: FramesRequest) -> JobView:
+        return control.requeue(self._farm, who, job_id, asked)
+
+    def limits(self, who: Principal) -> list[UserView]:
+        return limits.listed(self._farm, who)
+
+    def limit(self, who: Principal, user_id: str, asked: LimitRequest) -> UserView:
+        return limits.put(self._farm, who, user_id, asked)
+
     def verify(self, who: Principal, job_id: str, asked: VerifyRequest) -> Verification:
         return proofs.verify(self._farm, who, job_id, asked)
 
@@ -57,6 +90,9 @@ class OpenFarm:
 
     def frame(self, who: Principal, job_id: str, frame: int) -> FrameView:
         return frames.get(self._farm, who, job_id, frame)
+
+    def provenance(self, who: Principal, job_id: str, frame: int) -> Provenance:
+        return provenance.of_frame(self._farm, who, job_id, frame)
 
     def attempts(self, who: Principal, job_id: str, failed: bool) -> list[AttemptView]:
         return attempts.listed(self._farm, who, job_id, failed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from farm.domain.control import ControlChange
 from farm.domain.job import JobSpec, Principal
 from farm.domain.scene import Blob, SceneManifest
 from farm.domain.views import (
@@ -16,11 +17,15 @@ from farm.domain.views import (
     BlobQuery,
     EventView,
     FarmView,
+    FramesRequest,
     FrameView,
     JobView,
+    LimitRequest,
     OutputView,
     ProofView,
+    Provenance,
     SceneRef,
+    UserView,
     Verification,
     VerifyRequest,
 )
@@ -37,6 +42,16 @@ class Services(Protocol):
 
     def cancel(self, who: Principal, job_id: str) -> JobView: ...
 
+    def change(self, who: Principal, job_id: str, asked: ControlChange) -> JobView: ...
+
+    def retry(self, who: Principal, job_id: str) -> JobView: ...
+
+    def requeue(self, who: Principal, job_id: str, asked: FramesRequest) -> JobView: ...
+
+    def limits(self, who: Principal) -> list[UserView]: ...
+
+    def limit(self, who: Principal, user_id: str, asked: LimitRequest) -> UserView: ...
+
     def verify(self, who: Principal, job_id: str, asked: VerifyRequest) -> Verification: ...
 
     def proofs(
@@ -48,6 +63,8 @@ class Services(Protocol):
     def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]: ...
 
     def frame(self, who: Principal, job_id: str, frame: int) -> FrameView: ...
+
+    def provenance(self, who: Principal, job_id: str, frame: int) -> Provenance: ...
 
     def attempts(self, who: Principal, job_id: str, failed: bool) -> list[AttemptView]: ...
 

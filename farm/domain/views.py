@@ -14,7 +14,7 @@ from farm.domain.job import RenderSettings, keeps_pieces
 from farm.domain.plan import Plan
 from farm.domain.scene import Finding, SceneReport, Value
 from farm.domain.states import AttemptState, JobState, TaskState
-from farm.domain.work import Progress, Proof, Role, WorkerInfo
+from farm.domain.work import Cause, Progress, Proof, RenderClass, Role, WorkerInfo
 
 
 class OutputView(Value):
@@ -28,6 +28,17 @@ class OutputView(Value):
     media_type: str
 
 
+class Made(Value):
+    """By what a result was made: Blender's build and kernel, the device with its driver, the noise."""
+
+    render_class: RenderClass | None = None
+    device_name: str = ""
+    driver: str = ""
+    seed: int | None = None
+    peak_memory: int = 0  # bytes, of the render process; 0 where it is not known
+    notes: tuple[str, ...] = ()
+
+
 class AttemptView(Value):
     """One try of a task by one worker."""
 
@@ -39,11 +50,13 @@ class AttemptView(Value):
     started: float
     ended: float | None = None
     progress: Progress | None = None
-    what: str = ""  # of a failure
+    cause: Cause | None = None  # of a failure
+    what: str = ""
     cure: str = ""
     log_tail: str = ""
     log_output_id: int | None = None
     seconds: dict[str, float] = {}
+    made: Made | None = None  # of one that was done
 
 
 class TileView(Value):
@@ -74,6 +87,22 @@ class FrameView(Value):
     preview: int | None = None  # output id
     tiles: tuple[TileView, ...] = ()
     error: str = ""  # why it failed, or why it waits to be rendered again
+
+
+class Provenance(Value):
+    """Where a frame comes from: each try of its tasks, oldest first, and the bytes that it was made of.
+
+    ``counts`` are the ids of the attempts whose results make the frame as it is.
+    """
+
+    job_id: str
+    frame: int
+    state: TaskState
+    scene_id: str
+    files: dict[str, str]  # SHA-256 by name, of the scene and all that it uses
+    adds_to: str | None = None  # the job that made the samples which were there before
+    attempts: tuple[AttemptView, ...] = ()
+    counts: tuple[str, ...] = ()
 
 
 class FrameCounts(Value):
@@ -109,6 +138,8 @@ class JobView(Value):
     left: Span | None = None  # seconds, from what was measured; None while nothing was
     price: Span | None = None  # of the whole job, with what was paid so far; None where no worker has one
     cancelling: bool = False
+    retrying: bool = False  # it has ended, and was asked to go on
+    notes: tuple[str, ...] = ()  # of a submit or a change: what was accepted, and may surprise
     error: str = ""
     cure: str = ""
     preview: int | None = None  # output id of the latest finished frame's preview
@@ -135,10 +166,36 @@ class JobView(Value):
         return tuple(dict.fromkeys(found))
 
 
+class FramesRequest(Value):
+    """Which frames are meant: ``POST /api/jobs/{id}/requeue``. None: those that failed."""
+
+    frames: str | None = Field(default=None, max_length=10_000)
+
+    @field_validator("frames")
+    @classmethod
+    def _frames(cls, text: str | None) -> str | None:
+        return None if text is None else str(FrameRange.parse(text))
+
+
+class UserView(Value):
+    """A user, and how many workers all jobs of theirs may have at once; None: as many as there are."""
+
+    id: str
+    name: str
+    workers: int | None = None
+
+
+class LimitRequest(Value):
+    """``PUT /api/limits/{user}``; None: as many workers as there are."""
+
+    workers: int | None = Field(default=None, ge=1)
+
+
 class VerifyRequest(Value):
     """Which frames to verify: ``POST /api/jobs/{id}/verify``. None: all that are done."""
 
     frames: str | None = Field(default=None, max_length=10_000)
+    priority: int | None = None  # of the job that verifies; None: the normal one
 
     @field_validator("frames")
     @classmethod

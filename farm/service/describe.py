@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from farm.domain.errors import NotFound
-from farm.domain.states import JOB_ENDED, JobState, TaskState
-from farm.domain.views import AttemptView, FrameCounts, JobView, OutputView
-from farm.store import Connection, events, frames, jobs, outputs, proofs
+from farm.domain.states import JOB_ENDED, TaskState
+from farm.domain.views import AttemptView, FrameCounts, JobView, Made, OutputView
+from farm.domain.work import Result
+from farm.service import outlook, wishes
+from farm.store import Connection, frames, jobs, outputs, proofs
 from farm.store.jobs import JobRow
 from farm.store.outputs import OutputRow
 from farm.store.work import AttemptRow
@@ -21,7 +23,7 @@ def found(connection: Connection, job_id: str) -> JobRow:
     return job
 
 
-def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) -> list[JobView]:
+def describe_jobs(connection: Connection, rows: Sequence[JobRow]) -> list[JobView]:
     """Views of jobs, in their order, at a fixed number of queries."""
     ids = [job.id for job in rows]
     counted = frames.counts(connection, {job.id: job.opened for job in rows})
@@ -30,10 +32,12 @@ def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) ->
     if verifications := {job.id: job.proves for job in rows if job.proves is not None}:
         proved |= proofs.made(connection, verifications)
     videos = outputs.movies(connection, ids)
-    asked = {intent.job_id for intent in events.waiting_intents(connection)}
+    asked = wishes.asked(connection)
+    numbers = {job.id: _counts(job, counted[job.id]) for job in rows}
+    ahead = outlook.of(connection, rows, numbers)
     views = []
     for job in rows:
-        count = _counts(job, counted[job.id])
+        left, price = ahead[job.id]
         views.append(
             JobView(
                 id=job.id,
@@ -45,11 +49,17 @@ def describe_jobs(connection: Connection, rows: Sequence[JobRow], now: float) ->
                 created=job.created,
                 started=job.started,
                 ended=job.ended,
-                frames=count,
+                frames=numbers[job.id],
                 report=job.report,
                 plan=job.plan,
-                seconds_left=_seconds_left(job, count, now),
-                cancelling=job.id in asked and job.state not in JOB_ENDED,
+                control=asked.control(job),
+                waits="" if job.state in JOB_ENDED else job.waits,
+                costs=job.costs,
+                seconds_left=None if left is None else left.likely,
+                left=left,
+                price=price,
+                cancelling=job.id in asked.cancelling and job.state not in JOB_ENDED,
+                retrying=job.id in asked.retrying and job.state in JOB_ENDED,
                 error=job.error,
                 cure=job.cure,
                 preview=previews.get(job.id),
@@ -78,14 +88,6 @@ def _counts(job: JobRow, opened: dict[TaskState, int]) -> FrameCounts:
     )
 
 
-def _seconds_left(job: JobRow, count: FrameCounts, now: float) -> float | None:
-    """From the rate at which this job's frames were finished so far; None before the first one."""
-    if job.state is not JobState.RENDERING or job.started is None or count.done == 0:
-        return None
-    rate = count.done / max(now - job.started, 1e-3)
-    return (count.waiting + count.running) / rate
-
-
 def describe_output(row: OutputRow) -> OutputView:
     """A stored file, without where it lies."""
     return OutputView(
@@ -110,9 +112,22 @@ def describe_attempt(row: AttemptRow, log_output_id: int | None = None) -> Attem
         started=row.started,
         ended=row.ended,
         progress=row.progress,
+        cause=row.failure.cause if row.failure else None,
         what=row.failure.what if row.failure else "",
         cure=row.failure.cure if row.failure else "",
         log_tail=row.failure.log_tail if row.failure else "",
         log_output_id=log_output_id,
         seconds=seconds,
+        made=None if row.result is None else _made(row.result),
+    )
+
+
+def _made(result: Result) -> Made:
+    return Made(
+        render_class=result.render_class,
+        device_name=result.device_name,
+        driver=result.driver,
+        seed=result.seed,
+        peak_memory=result.peak_memory,
+        notes=result.notes,
     )

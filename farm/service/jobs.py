@@ -6,7 +6,7 @@ from farm.domain.errors import BadInput, Conflict, UsageError
 from farm.domain.job import JobSpec, Principal, new_id
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import JobView
-from farm.service import additions
+from farm.service import additions, dependencies, notes, wishes
 from farm.service.context import Farm
 from farm.service.describe import describe_jobs, found
 from farm.store import events, jobs, scenes
@@ -14,7 +14,9 @@ from farm.store.events import IntentKind
 
 
 def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
-    """Accept a job; raises `BadInput` where its scene is not here, and as `additions.check` does."""
+    """Accept a job; raises `BadInput` where its scene is not here, and as the checks of
+    `additions` and `dependencies` do.
+    """
     if spec.proves is not None:  # its plan comes from the job that it proves
         raise UsageError(
             "A proof cannot be submitted as a job.", f"Ask for it with: farm verify {spec.proves}"
@@ -24,8 +26,10 @@ def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
         if not scenes.is_known(connection, spec.scene_id):
             raise BadInput("The farm does not have this scene.", "Send the scene first, then submit the job.")
         additions.check(connection, spec)
+        dependencies.check(connection, spec.control, wishes.asked(connection))
         jobs.add(connection, job_id, who, spec, farm.now())
-        return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]
+        view = describe_jobs(connection, [found(connection, job_id)])[0]
+        return view.model_copy(update={"notes": notes.of(connection, spec.control, farm.now())})
 
 
 def listed(farm: Farm, who: Principal, limit: int = 100, before: str | None = None) -> list[JobView]:
@@ -33,14 +37,14 @@ def listed(farm: Farm, who: Principal, limit: int = 100, before: str | None = No
     del who
     with farm.store.read() as connection:
         last_seen = None if before is None else found(connection, before)
-        return describe_jobs(connection, jobs.listed(connection, limit, last_seen), farm.now())
+        return describe_jobs(connection, jobs.listed(connection, limit, last_seen))
 
 
 def get(farm: Farm, who: Principal, job_id: str) -> JobView:
     """One job; raises `NotFound`."""
     del who
     with farm.store.read() as connection:
-        return describe_jobs(connection, [found(connection, job_id)], farm.now())[0]
+        return describe_jobs(connection, [found(connection, job_id)])[0]
 
 
 def cancel(farm: Farm, who: Principal, job_id: str) -> JobView:
@@ -48,8 +52,9 @@ def cancel(farm: Farm, who: Principal, job_id: str) -> JobView:
     del who
     with farm.store.write() as connection:
         job = found(connection, job_id)
-        if job.state in JOB_ENDED:
+        waiting = wishes.asked(connection, job_id)
+        if job.state in JOB_ENDED and job_id not in waiting.retrying:
             raise Conflict(f"Job {job_id} is {job.state} already.", "There is nothing left to cancel.")
-        if not events.waiting_intents(connection, job_id):
+        if job_id not in waiting.cancelling:
             events.leave_intent(connection, farm.now(), job_id, IntentKind.CANCEL)
-        return describe_jobs(connection, [job], farm.now())[0]
+        return describe_jobs(connection, [job])[0]

@@ -55,7 +55,7 @@ def verify(farm: Farm, who: Principal, job_id: str, asked: VerifyRequest) -> Ver
             report=None if job.report is None else job.report.model_dump_json(),
             plan=_whole(plan, chosen).model_dump_json(),
         )
-        return Verification(job=describe_jobs(connection, [found(connection, proof_id)], farm.now())[0])
+        return Verification(job=describe_jobs(connection, [found(connection, proof_id)])[0])
 
 
 def listed(

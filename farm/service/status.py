@@ -8,7 +8,9 @@ from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.views import FarmView, WorkerView
 from farm.service.context import Farm
 from farm.service.describe import describe_attempt
-from farm.store import head, jobs, work, workers
+from farm.store import aside, head, jobs, work, workers
+from farm.store.aside import AsideRow
+from farm.store.workers import WorkerRow
 
 #: The dispatcher beats every two seconds; after this many without one it counts as away.
 DISPATCHER_AWAY_SECONDS = 10.0
@@ -23,15 +25,18 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
             a.id: a for a in work.attempts_by_id(connection, [r.attempt_id for r in rows if r.attempt_id])
         }
         beat = head.last_beat(connection)
+        apart = aside.listed(connection)
         active = jobs.ids_in_states(connection, [state for state in JobState if state not in JOB_ENDED])
     alive = beat is not None and farm.now() - beat < DISPATCHER_AWAY_SECONDS
     views = []
     for row in rows:
         attempt = attempts.get(row.attempt_id or "")
+        state, why = _standing(row, [one for one in apart if one.worker_id == row.info.worker_id])
         views.append(
             WorkerView(
                 info=row.info,
-                state=row.state if alive else "lost",
+                state=state if alive else "lost",
+                why=why if alive else "",
                 attempt=describe_attempt(attempt) if attempt else None,
                 job_id=attempt.task.job_id if attempt else None,
             )
@@ -45,3 +50,13 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
         dispatcher="alive" if alive else "away",
         storage="ok" if farm.health.storage_answers() else "away",
     )
+
+
+def _standing(row: WorkerRow, apart: list[AsideRow]) -> tuple[str, str]:
+    """A worker's state in a word, and why it takes no work now, or none of some job."""
+    everywhere = [one.why for one in apart if one.job_id is None]
+    if row.info.away:
+        return "away" if row.state == "idle" else row.state, row.info.away
+    if everywhere:
+        return "aside" if row.state == "idle" else row.state, everywhere[0]
+    return row.state, " ".join(f"It is given nothing of job {one.job_id}: {one.why}" for one in apart)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from farm.domain.states import TASK_ENDED, AttemptState, TaskState
 from farm.domain.task import TaskKey
 from farm.domain.work import Failure, Progress, Result
 from farm.store.database import insert_once
-from farm.store.schema import attempts, tasks
+from farm.store.schema import attempts, frames, tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,22 @@ def tasks_of_frame(connection: Connection, job_id: str, frame: int) -> list[Task
     """Tasks of a frame that were opened, in whatever state."""
     query = select(tasks).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
     return [_task(row) for row in connection.execute(query)]
+
+
+def pieces_done(connection: Connection, job_ids: Iterable[str]) -> dict[str, int]:
+    """Pieces that are there of frames that are not done yet, by job; of those that have any."""
+    query = (
+        select(tasks.c.job_id, func.count())
+        .join(frames, (frames.c.job_id == tasks.c.job_id) & (frames.c.frame == tasks.c.frame))
+        .where(
+            frames.c.job_id.in_(list(job_ids)),
+            frames.c.state == TaskState.RUNNING.value,
+            tasks.c.tile.is_not(None),
+            tasks.c.state == TaskState.DONE.value,
+        )
+        .group_by(tasks.c.job_id)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def start_attempt(connection: Connection, attempt_id: str, key: TaskKey, worker_id: str, now: float) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from farm.domain.views import FrameView
+from farm.domain.views import FrameView, Provenance
 from web.needs import Farm, Who
 from web.problems import documented
 
@@ -28,3 +28,9 @@ def list_frames(
 @router.get("/{frame}", summary="One frame with its tiles")
 def get_frame(job_id: str, frame: int, farm: Farm, who: Who) -> FrameView:
     return farm.frame(who, job_id, frame)
+
+
+@router.get("/{frame}/provenance", summary="How a frame was made", responses=documented(409))
+def get_provenance(job_id: str, frame: int, farm: Farm, who: Who) -> Provenance:
+    """Each try with its cause, or with build, device, driver, seed and seconds; the files by their hash."""
+    return farm.provenance(who, job_id, frame)

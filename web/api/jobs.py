@@ -6,8 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from farm.domain.control import ControlChange
 from farm.domain.job import JobSpec
-from farm.domain.views import AttemptView, JobView, ProofView, Verification, VerifyRequest
+from farm.domain.views import (
+    AttemptView,
+    FramesRequest,
+    JobView,
+    ProofView,
+    Verification,
+    VerifyRequest,
+)
 from web.needs import Farm, Who
 from web.problems import documented
 
@@ -19,7 +27,8 @@ def submit_job(spec: JobSpec, farm: Farm, who: Who) -> JobView:
     """The scene must be registered. Settings that are left out stay as the scene has them.
 
     With ``adds_to`` the job adds samples to those that another one kept (its ``first``): the settings
-    must be that job's but for samples, first and frames.
+    must be that job's but for samples, first and frames. ``control`` says before which others, where and
+    when it is rendered; all of it but the order of frames can be changed later.
     """
     return farm.submit(who, spec)
 
@@ -38,6 +47,30 @@ def list_jobs(
 @router.get("/{job_id}", summary="One job", responses=documented(404))
 def get_job(job_id: str, farm: Farm, who: Who) -> JobView:
     return farm.job(who, job_id)
+
+
+@router.patch("/{job_id}", summary="Change how a job is dispatched", responses=documented(400, 404, 409))
+def change_job(job_id: str, asked: ControlChange, farm: Farm, who: Who) -> JobView:
+    """Priority, pause, start, limit, needs and dependencies of a job that has not ended.
+
+    What is left out stays as it is; the answer shows what was asked at once. ``notes`` tells what may
+    surprise: a start that is over, needs that no worker meets now.
+    """
+    return farm.change(who, job_id, asked)
+
+
+@router.post("/{job_id}/retry", summary="Go on with what is missing", responses=documented(404, 409))
+def retry_job(job_id: str, farm: Farm, who: Who) -> JobView:
+    """Of a job that has failed or was cancelled, all that is missing; of an open one, its failed frames."""
+    return farm.retry(who, job_id)
+
+
+@router.post(
+    "/{job_id}/requeue", summary="Begin frames of an open job again", responses=documented(400, 404, 409)
+)
+def requeue_frames(job_id: str, asked: FramesRequest, farm: Farm, who: Who) -> JobView:
+    """Those of ``frames`` that render now, and that failed; without, all that failed. Done ones stay."""
+    return farm.requeue(who, job_id, asked)
 
 
 @router.post("/{job_id}/cancel", summary="Cancel a job", responses=documented(404, 409))
