@@ -12,7 +12,7 @@ from farm.dispatch.core import Core
 from farm.dispatch.policy import MAX_FAILURES, unknown_ahead
 from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import RenderSettings
-from farm.domain.plan import Plan, SampleRange
+from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import Blob, LayerReport, SceneManifest, SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
@@ -121,6 +121,7 @@ class Play:
     keys: dict[str, TaskKey] = field(default_factory=dict)  # task by attempt
     faults: Counter[TaskKey] = field(default_factory=Counter)  # pieces that were rendered again
     plans: dict[str, Plan] = field(default_factory=dict)
+    recuts: dict[tuple[str, int], tuple[Recut, ...]] = field(default_factory=dict)  # by frame
     proofs: list[do.FrameVerified] = field(default_factory=list)
     #: What other jobs can use of a job's frames: filled as frames are done, or by a test.
     left: dict[tuple[str, int], Earlier] = field(default_factory=dict)
@@ -252,6 +253,11 @@ class Play:
                     self.renders[key] = self.pieces[job_id, frame].pop(tile).renders
                     if key in self.commits:  # else it is an earlier job's, and stays where it is
                         self._take_back(key)
+            case do.FrameRecut(job_id, frame, recuts, why):
+                before = self.recuts.get((job_id, frame), ())
+                assert recuts[: len(before)] == before, "pieces are numbered anew"
+                assert why
+                self.recuts[job_id, frame] = recuts
             case do.FrameChanged():
                 self.frames[instruction.job_id, instruction.frame] = instruction
             case do.FrameVerified():
@@ -303,6 +309,10 @@ class Play:
         elif key.kind in (TaskKind.FINISH, TaskKind.FRAME):
             assert key.frame is not None
             assert result.render_class is not None
+            made = [k for k in self.commits if (k.job_id, k.frame) == (key.job_id, key.frame)]
+            assert [k.kind for k in made if k.kind is not TaskKind.TILE] == [key.kind], (
+                "a frame is made twice"
+            )
             kept = self.jobs_seen[key.job_id].keeps_pieces
             pieces = dict(self.pieces[key.job_id, key.frame]) if kept else {}
             self.left[key.job_id, key.frame] = Earlier(result.render_class, pieces)
@@ -325,8 +335,12 @@ class Play:
         if order.kind is TaskKind.FINISH:
             assert order.plan is not None
             assert order.render_class is not None
-            assert [piece.tile for piece in order.pieces] == list(range(order.plan.pieces_per_frame))
-            assert {p.tile: p for p in order.pieces} == self.pieces[key.job_id, key.frame or 0]
+            assert order.plan == self.plan_of(key.job_id, key.frame or 0)
+            there = self.pieces[key.job_id, key.frame or 0]
+            cover = order.plan.cover(there)
+            assert cover is not None, "a frame is finished that has not all of its pixels"
+            assert {p.tile: p for p in order.pieces} == {tile: there[tile] for tile in cover}
+            self._check_pixels(order.plan, cover)
             assert order.render_class.blender == info.render_class.blender
         elif order.kind is TaskKind.TILE and info.device == "CPU":
             assert order.render_class == info.render_class
@@ -340,6 +354,22 @@ class Play:
             plan = self.plans[key.job_id]
             states = [self.frames[key.job_id, number].state for number in plan.frame_range]
             assert set(states) == {TaskState.DONE}, "a movie is made of frames that are not there"
+
+    def plan_of(self, job_id: str, frame: int) -> Plan:
+        """The plan of a frame with its revisions."""
+        return self.plans[job_id].recut(self.recuts.get((job_id, frame), ()))
+
+    def _check_pixels(self, plan: Plan, cover: tuple[int, ...]) -> None:
+        """Each pixel of the area is in one piece, or in one for each sample range."""
+        if plan.ranges:
+            assert cover == tuple(range(len(plan.ranges)))
+            return
+        cores = [plan.piece(tile).tile.core for tile in cover]
+        pixels = {(x, y) for box in cores for x in (box.x, box.x + box.width - 1) for y in (box.y,)}
+        assert sum(box.width * box.height for box in cores) == plan.area.width * plan.area.height
+        for x, y in pixels:
+            holders = [b for b in cores if b.x <= x < b.x + b.width and b.y <= y < b.y + b.height]
+            assert len(holders) == 1, "a pixel is in two pieces"
 
     def check(self) -> None:
         """What must hold after every step."""
@@ -356,9 +386,14 @@ class Play:
                 assert there == self.pieces[job.id, frame.number]
                 waiting = {k.tile for k in job.tasks if k.frame == frame.number and k.kind is TaskKind.TILE}
                 assert not waiting & there.keys(), "a piece that is there is rendered again"
-                if waiting or there:
-                    number = self.plans[job.id].pieces_per_frame
-                    assert waiting | there.keys() == set(range(number)), "a piece is nobody's task"
+                assert frame.recuts == self.recuts.get((job.id, frame.number), ())
+                plan = self.plan_of(job.id, frame.number)
+                coming = {tile for tile in waiting if tile is not None} | there.keys()
+                whole = any(k.frame == frame.number and k.kind is TaskKind.FRAME for k in job.tasks)
+                if coming and not frame.recuts:
+                    assert coming == set(range(plan.pieces_per_frame)), "a piece is nobody's task"
+                elif coming and not whole:
+                    assert plan.cover(coming) is not None, "a piece is nobody's task"
             for key, task in job.tasks.items():
                 assert key == task.key
                 assert self.tasks[key] is task.state
