@@ -80,6 +80,13 @@ class FrameRange(Sequence[int]):
         part = self._part_at(frame) if isinstance(frame, int) else None
         return part is not None and frame in part
 
+    def place(self, frame: int) -> int:
+        """The index of ``frame``, without going through those before; raises ValueError where it is none."""
+        at = bisect_right(self.parts, frame, key=itemgetter(0)) - 1
+        if at < 0 or frame not in self.parts[at]:
+            raise ValueError(f"{frame} is not in {self}")
+        return sum(map(len, self.parts[:at])) + self.parts[at].index(frame)
+
     def lacking(self, wanted: FrameRange) -> int | None:
         """The first frame of ``wanted`` that is none of these; None where all are here."""
         for part in wanted.parts:

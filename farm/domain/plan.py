@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from farm.domain.frames import FrameRange
-from farm.domain.order import begun_at
+from farm.domain.order import begun_as, begun_at
 from farm.domain.scene import Value
 from farm.domain.tiles import Box, InnerTiles, Size, Tile, TileGrid
 
@@ -181,4 +181,13 @@ class Plan(Value):
 
     def frame_at(self, index: int) -> int:
         """The frame that is begun as number ``index``, from 0; raises IndexError beyond the last."""
-        return self.frame_range[begun_at(self.order, index, len(self.frame_range))]
+        return self.frame_range[begun_at(self.order, index, self.count)]
+
+    def number_of(self, frame: int) -> int:
+        """As which number, from 0, a frame is begun; raises ValueError where it is not one of the plan."""
+        return begun_as(self.order, self.frame_range.place(frame), self.count)
+
+    @cached_property
+    def count(self) -> int:
+        """How many frames there are."""
+        return len(self.frame_range)
