@@ -149,7 +149,9 @@ class Plan(Value):
             tile = grid.tile(cell, self.area, recut.overlap, inner)
             return Tile(index, tile.core, tile.rendered)
         core = grid.tile(cell, self.piece(recut.of).tile.core).core
-        return Tile(index, core, core.grown(recut.overlap, self.area))
+        aligned = inner if inner is not None and inner.cut(self.area) else None
+        seen = aligned.around(core, self.area) if aligned else self.area
+        return Tile(index, core, core.grown(recut.overlap, seen))
 
     def recut(self, recuts: tuple[Recut, ...]) -> Plan:
         """The plan of one frame that was revised like this."""

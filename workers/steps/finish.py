@@ -102,7 +102,7 @@ async def _merge(attempt: Attempt) -> dict[str, str]:
     report: dict[str, Any] = done.report or {}
     suspects = numbered(refs, report.get("suspects"))
     if suspects:
-        raise suspected(suspects, len(refs))
+        raise suspected(suspects, plan.pieces)
     await asyncio.to_thread(scene_folder.remove, attempt.inputs / "pieces")
     return digests_of(report)
 
