@@ -1,0 +1,202 @@
+"""What is done to a farm, by name. How each is done; when and how long is drawn in `plan`."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+
+import psutil
+
+from tests.chaos.proxy import Manner
+from tests.chaos.site import Site
+
+_SEEK = 10.0  # seconds in which something has to be there that can be hit
+_RENDER, _IMAGING = "workers.inside_blender", "workers.imaging"
+
+#: Does it, for so many seconds where it lasts; gives what was hit, or None where nothing was there.
+type Deed = Callable[[Site, random.Random, float], str | None]
+type Victims = Callable[[Site], list[psutil.Process]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault. It lasts from ``seconds[0]`` to ``seconds[1]``; ``weight``: how often it is drawn."""
+
+    deed: Deed
+    seconds: tuple[float, float] = (0.0, 0.0)
+    weight: int = 2
+
+
+def _part(name: str) -> Victims:
+    return lambda site: [found] if (found := site.part(name)) else []
+
+
+def _kill(victims: Victims, site: Site, dice: random.Random, seconds: float) -> str | None:
+    """SIGKILL, which nobody can prepare for."""
+    del seconds
+    victim = _sought(victims, site, dice)
+    if victim is None:
+        return None
+    with suppress(psutil.NoSuchProcess):
+        victim.kill()
+    return f"process {victim.pid}"
+
+
+def _stop(victims: Victims, site: Site, dice: random.Random, seconds: float) -> str | None:
+    """SIGSTOP, and SIGCONT after a while: it is there and does nothing."""
+    victim = _sought(victims, site, dice)
+    if victim is None:
+        return None
+    with _stopped(victim):
+        time.sleep(seconds)
+    return f"process {victim.pid}"
+
+
+def _behave(manner: Manner, site: Site, dice: random.Random, seconds: float) -> str | None:
+    """What lies between the farm and its storage changes its manner for a while."""
+    del dice
+    site.store.proxy.behave(manner)
+    try:
+        time.sleep(seconds)
+    finally:
+        site.store.proxy.behave(Manner.FAITHFUL)
+    return "the way to storage"
+
+
+def _cut(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """The cable between the farm's machine and that of storage is out."""
+    del dice
+    site.store.cable(up=False)
+    try:
+        time.sleep(seconds)
+    finally:
+        site.store.cable(up=True)
+    return "the cable to storage"
+
+
+def _fill(name: str, site: Site, dice: random.Random, seconds: float) -> str | None:
+    del dice
+    site.disks[name].fill()
+    try:
+        time.sleep(seconds)
+    finally:
+        site.disks[name].free()
+    return f"the disk of {name}"
+
+
+def _lock(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """Another program holds the database's lock for writing."""
+    del dice
+    path = site.home / "farm.sqlite3"
+    if not path.exists():
+        return None
+    other = sqlite3.connect(path, timeout=30, isolation_level=None)
+    try:
+        other.execute("BEGIN EXCLUSIVE")
+        time.sleep(seconds)
+        other.execute("ROLLBACK")
+    finally:
+        other.close()
+    return "the database"
+
+
+def _second(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """Somebody starts another dispatcher beside the one that runs; it is killed in the end."""
+    del dice
+    other = site.another_dispatcher()
+    if other is None:
+        return None
+    try:
+        time.sleep(seconds)
+    finally:
+        other.kill()
+        other.wait()
+    return f"process {other.pid} came"
+
+
+def _replace(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """The dispatcher is stopped for so long that another takes over, and wakes up beside that one."""
+    victim = _sought(_part("dispatcher"), site, dice)
+    if victim is None:
+        return None
+    with _stopped(victim):
+        other = site.another_dispatcher()
+        time.sleep(seconds)
+    try:
+        time.sleep(seconds / 2)
+    finally:
+        if other is not None:
+            other.kill()
+            other.wait()
+    return f"process {victim.pid}"
+
+
+def _sought(victims: Victims, site: Site, dice: random.Random) -> psutil.Process | None:
+    """One of the victims, waiting for one to be there."""
+    deadline = time.monotonic() + _SEEK
+    while time.monotonic() < deadline:
+        found = sorted(victims(site), key=lambda process: process.pid)
+        if found:
+            return dice.choice(found)
+        time.sleep(0.05)
+    return None
+
+
+@contextmanager
+def _stopped(victim: psutil.Process) -> Iterator[None]:
+    with suppress(psutil.NoSuchProcess):
+        victim.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            victim.send_signal(signal.SIGCONT)
+
+
+_PARTS: dict[str, Victims] = {
+    "dispatcher": _part("dispatcher"),
+    "web": _part("web"),
+    "raylet": lambda site: site.ray("raylet"),
+    "gcs": lambda site: site.ray("gcs_server"),
+    "worker": lambda site: site.workers(),
+    "render": lambda site: site.children(_RENDER),
+    "imaging": lambda site: site.children(_IMAGING),
+    "storage": lambda site: site.store.processes(),
+}
+
+KINDS: dict[str, Kind] = {
+    "kill dispatcher": Kind(partial(_kill, _PARTS["dispatcher"]), weight=6),
+    "kill web": Kind(partial(_kill, _PARTS["web"])),
+    "kill raylet": Kind(partial(_kill, _PARTS["raylet"]), weight=3),
+    "kill gcs": Kind(partial(_kill, _PARTS["gcs"]), weight=1),
+    "kill worker": Kind(partial(_kill, _PARTS["worker"]), weight=4),
+    "kill render": Kind(partial(_kill, _PARTS["render"]), weight=4),
+    "kill imaging": Kind(partial(_kill, _PARTS["imaging"]), weight=3),
+    "kill storage": Kind(partial(_kill, _PARTS["storage"]), weight=4),
+    "stop dispatcher": Kind(partial(_stop, _PARTS["dispatcher"]), (2, 8), weight=3),
+    "stop web": Kind(partial(_stop, _PARTS["web"]), (2, 8), weight=1),
+    "stop raylet": Kind(partial(_stop, _PARTS["raylet"]), (2, 10)),
+    "stop worker": Kind(partial(_stop, _PARTS["worker"]), (2, 12), weight=3),
+    "stop render": Kind(partial(_stop, _PARTS["render"]), (2, 12)),
+    "stop imaging": Kind(partial(_stop, _PARTS["imaging"]), (2, 12), weight=1),
+    "stop storage": Kind(partial(_stop, _PARTS["storage"]), (2, 12)),
+    "hang render": Kind(partial(_stop, _PARTS["render"]), (40, 45), weight=1),
+    "replace dispatcher": Kind(_replace, (12, 20), weight=2),
+    "second dispatcher": Kind(_second, (4, 10), weight=2),
+    "cut network": Kind(_cut, (2, 15), weight=3),
+    "cut network long": Kind(_cut, (30, 50), weight=1),
+    "slow storage": Kind(partial(_behave, Manner.SLOW), (3, 10)),
+    "truncating storage": Kind(partial(_behave, Manner.CUT), (3, 10)),
+    "resetting storage": Kind(partial(_behave, Manner.RESET), (3, 10)),
+    "holding storage": Kind(partial(_behave, Manner.HOLD), (3, 15)),
+    "full storage": Kind(partial(_fill, "storage"), (3, 10), weight=1),
+    "full scratch": Kind(partial(_fill, "scratch"), (3, 10), weight=2),
+    "full home": Kind(partial(_fill, "home"), (3, 10), weight=2),
+    "locked database": Kind(_lock, (2, 20), weight=2),
+}

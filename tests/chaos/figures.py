@@ -1,0 +1,92 @@
+"""``python -m tests.chaos.figures LEDGER``: what a ledger says, as the table of docs/reliability.md."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.chaos.ledger import Done, Entry, Ledger
+
+
+def summary(entries: Iterable[Entry]) -> str:
+    """One paragraph of figures."""
+    entries = list(entries)
+    runs = [entry for entry in entries if entry.seed is not None]
+    faults = [fault for entry in runs for fault in entry.faults]
+    hit = [fault for fault in faults if fault.hit is not None]
+    wrong = [entry for entry in entries if entry.wrong]
+    text = (
+        f"{len(runs)} runs, {sum(entry.seconds for entry in runs) / 60:.0f} minutes: {len(hit)} faults in "
+        f"{sum(len(entry.jobs) for entry in runs)} jobs; {sum(entry.frames for entry in runs)} files of "
+        f"frames fetched and compared; {len(wrong)} runs with anything wrong."
+    )
+    if missed := len(faults) - len(hit):
+        text += f" {missed} more faults found nothing to hit."
+    kills = _sorted(fault.dispatched for fault in hit if fault.kind == "kill dispatcher")
+    if kills:
+        within = sum(1 for seconds in kills if seconds < 15)
+        text += (
+            f" After a dispatcher was killed the next task was given after {statistics.median(kills):.1f} s "
+            f"in the middle and {kills[-1]:.1f} s at most; {within} of {len(kills)} within 15 s."
+        )
+    return text
+
+
+def table(entries: Iterable[Entry]) -> str:
+    """Markdown, one line a kind of fault. Seconds are median and longest."""
+    by_kind: dict[str, list[tuple[Done, Entry]]] = defaultdict(list)
+    for entry in entries:
+        for fault in entry.faults:
+            if fault.hit is not None:
+                by_kind[fault.kind].append((fault, entry))
+    lines = [
+        "| fault | times | lasting, s | next task given after, s | next result committed after, s | in runs "
+        "with anything wrong |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for kind, found in sorted(by_kind.items()):
+        faults = [fault for fault, _ in found]
+        cells = (
+            kind,
+            str(len(found)),
+            _span(_sorted(fault.seconds for fault in faults)),
+            _span(_sorted(fault.dispatched for fault in faults)),
+            _span(_sorted(fault.committed for fault in faults)),
+            str(sum(1 for _, entry in found if entry.wrong)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def faults(entries: Iterable[Entry]) -> str:
+    """All that was wrong, a line each; empty where nothing was."""
+    return "\n".join(
+        f"seed {entry.seed}: {sentence}" if entry.seed is not None else f"in the end: {sentence}"
+        for entry in entries
+        for sentence in entry.wrong
+    )
+
+
+def _sorted(values: Iterable[float | None]) -> list[float]:
+    return sorted(value for value in values if value is not None)
+
+
+def _span(seconds: Sequence[float]) -> str:
+    if not seconds:
+        return "–"
+    return f"{statistics.median(seconds):.1f} … {seconds[-1]:.1f}"
+
+
+def main(path: str) -> None:
+    """Print it."""
+    entries = list(Ledger(Path(path)))
+    sys.stdout.write(f"{summary(entries)}\n\n{table(entries)}\n")
+    if told := faults(entries):
+        sys.stdout.write(f"\n{told}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

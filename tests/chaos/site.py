@@ -1,0 +1,145 @@
+"""A farm to be hit: where its processes are, found from the one that started them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+from sqlalchemy import select
+
+from farm.client.client import FarmClient
+from farm.domain.errors import TesseraError
+from farm.domain.work import WorkerInfo
+from farm.embedded import stack, state
+from farm.embedded.home import Home
+from farm.settings import Settings
+from farm.store import Database, schema
+from tests.chaos.store import Store
+
+_MB = 1024 * 1024
+
+
+class Site:
+    """The embedded farm with two workers, its storage on another machine, and three small disks.
+
+    All of it lives in ``folder``; nothing is left of it after `down`.
+    """
+
+    def __init__(self, folder: Path, database_url: str = "") -> None:
+        """Starts it; raises `TesseraError` with what went wrong."""
+        self.folder = folder
+        self.home, self.scratch, storage = (folder / name for name in ("home", "scratch", "storage"))
+        self.disks = {
+            "home": Disk(self.home, 3000 * _MB),
+            "scratch": Disk(self.scratch, 2000 * _MB),
+            "storage": Disk(storage, 3000 * _MB),
+        }
+        self.store = Store(storage, folder)
+        settings = Settings(
+            home=self.home, scratch=self.scratch, storage=self.store.settings, database_url=database_url
+        )
+        self.farm = stack.start(settings, workers=2)
+        self.database = Database(settings.database)
+        self.client = FarmClient(self.farm.url)
+
+    def part(self, name: str) -> psutil.Process | None:
+        """One of the supervisor's parts, while it lives: dispatcher, web, ray."""
+        told = state.read(Home(self.home).state)
+        pids = [part.pid for part in told.parts if part.name == name] if told else []
+        return _process(pids[0]) if pids and pids[0] else None
+
+    def ray(self, program: str) -> list[psutil.Process]:
+        """Ray's own programs: ``raylet``, ``gcs_server``."""
+        head = self.part("ray")
+        return [] if head is None else [p for p in _heirs(head) if p.name() == program]
+
+    def workers(self) -> list[psutil.Process]:
+        """The worker actors that the dispatcher has met."""
+        with suppress(TesseraError):
+            with self.database.read() as connection:
+                rows = connection.execute(select(schema.workers.c.info)).scalars().all()
+            found = (_process(WorkerInfo.model_validate_json(row).pid) for row in rows)
+            return [process for process in found if process is not None]
+        return []
+
+    def children(self, module: str) -> list[psutil.Process]:
+        """Processes of workers that run ``module``, without the sandbox around them."""
+        heirs = [heir for worker in self.workers() for heir in _heirs(worker)]
+        return [heir for heir in heirs if module in _line(heir) and "bwrap" not in _line(heir)[0]]
+
+    def another_dispatcher(self) -> subprocess.Popen[bytes] | None:
+        """A second one, with everything that the first was given; None while there is no first."""
+        first = self.part("dispatcher")
+        if first is None:
+            return None
+        with (self.folder / "another-dispatcher.log").open("ab") as log:
+            return subprocess.Popen(first.cmdline(), env=first.environ(), cwd="/", stdout=log, stderr=log)
+
+    def down(self) -> list[str]:
+        """End it as a user does; gives what is left of it, which is nothing."""
+        self.client.close()
+        self.database.close()
+        stack.stop(self.home)
+        self.store.close()
+        ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+        left = [p for p in psutil.process_iter() if p.pid not in ours and p.status() != psutil.STATUS_ZOMBIE]
+        told = [f"process {process.pid} is left: {' '.join(_line(process))}" for process in left]
+        for process in left:
+            process.kill()  # it is in our own namespace
+        for disk in self.disks.values():
+            disk.close()
+        return told
+
+
+class Disk:
+    """A file system in memory, of which only what is used takes any."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.folder = folder
+        self._size = size
+        folder.mkdir(parents=True)
+        _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", str(folder))
+
+    def fill(self) -> None:
+        """From now on not a byte more goes onto it."""
+        told = os.statvfs(self.folder)
+        used = (told.f_blocks - told.f_bfree) * told.f_frsize
+        for spare in (0, 1, 4, 16, 64):  # it may grow meanwhile
+            size = f"remount,size={used + spare * _MB}"
+            if subprocess.run(["mount", "-o", size, str(self.folder)], check=False).returncode == 0:
+                return
+
+    def free(self) -> None:
+        """It has its first size again."""
+        _run("mount", "-o", f"remount,size={self._size}", str(self.folder))
+
+    def close(self) -> None:
+        _run("umount", "--lazy", str(self.folder))
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+def _process(pid: int) -> psutil.Process | None:
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else process
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _heirs(process: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return process.children(recursive=True)
+    return []
+
+
+def _line(process: psutil.Process) -> list[str]:
+    """Its command line; one that has ended has an empty one."""
+    with suppress(psutil.NoSuchProcess):
+        return process.cmdline() or [""]
+    return [""]
