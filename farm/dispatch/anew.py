@@ -6,9 +6,11 @@ from farm.dispatch import instructions as do
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
+from farm.dispatch.ladder import Move
 from farm.dispatch.policy import CLASS_PATIENCE, stranded
 from farm.dispatch.refusals import cannot_verify
 from farm.dispatch.state import Frame, Job, Piece, Task
+from farm.domain.job import Device
 from farm.domain.states import TaskEvent, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Failure
@@ -57,15 +59,18 @@ def _give_up(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
     maybe_end(desk, job)
 
 
-def begin_anew(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
+def begin_anew(
+    desk: Desk, job: Job, frame: Frame, waiting: list[Task], why: str = "", device: Device | None = None
+) -> None:
     """A frame stays in one class, so one that must leave its own is rendered again as a whole.
 
-    A finish that was opened waits on, until it has all its pieces again.
+    A finish that was opened waits on, until it has all its pieces again. ``device``: that it moves to.
     """
-    why = f"No worker is left with {frame.render_class}, so this frame is rendered again on another."
+    why = why or f"No worker is left with {frame.render_class}, so this frame is rendered again on another."
+    device = device or frame.device
     if frame.state is not TaskState.WAITING:  # as one is that has only an earlier job's pieces
         desk.step_frame(job, frame, TaskEvent.ANEW)
-    desk.out.append(do.FrameAnew(job.id, frame.number, why))
+    desk.out.append(do.FrameAnew(job.id, frame.number, why, device))
     for task in waiting:
         task.failed_on.clear()
         if task.renders:
@@ -74,7 +79,22 @@ def begin_anew(desk: Desk, job: Job, frame: Frame, waiting: list[Task]) -> None:
     there = cover_of(job, frame) or frame.pieces  # beside a cover, what is there has lost the race
     for tile in there:
         _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), frame.pieces[tile])
-    job.frames[frame.number] = Frame(frame.number, frame.state, recuts=frame.recuts)
+    job.frames[frame.number] = Frame(frame.number, frame.state, recuts=frame.recuts, device=device)
+
+
+def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> None:
+    """A frame that has too little memory where it is begins anew as a whole where there are ``memory`` bytes.
+
+    What else of it is rendered in its old class is given up.
+    """
+    tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
+    for task in tasks:
+        if task.attempt is not None:
+            desk.recall(task)
+    begin_anew(desk, job, frame, tasks, move.why, move.device)
+    for task in job.tasks.values():
+        if task.key.frame == frame.number and task.key.kind in (TaskKind.FRAME, TaskKind.TILE):
+            task.memory = max(task.memory, memory)
 
 
 def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
-from farm.dispatch.anew import at_fault, pieces_anew
+from farm.dispatch.anew import at_fault, move_frame, pieces_anew
 from farm.dispatch.covering import cover_of, give_up_others, other_way
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
+from farm.dispatch.fitness import device_of, memory_for
+from farm.dispatch.ladder import FREE, HOPELESS, MAX_FAILURES, Step, Tally, Verdict, judge
 from farm.dispatch.planned import inspected
-from farm.dispatch.policy import MAX_FAILURES, Verdict, class_on, judge
-from farm.dispatch.refusals import refused
+from farm.dispatch.policy import class_on
+from farm.dispatch.refusals import last_line, refused, too_big
 from farm.dispatch.state import Attempt, Frame, Job, Piece, Task
 from farm.domain.states import AttemptState, JobEvent, TaskEvent
 from farm.domain.task import TaskKey, TaskKind
@@ -93,12 +95,16 @@ def failed(
     pieces = at_fault(frame, attempt.key, failure)
     foreign = failure.cause is Cause.WRONG_CLASS and _found_foreign(desk, job, attempt)
     blamed = blamed and not foreign and not pieces
-    verdict = Verdict(retry=True, counts=False)
+    verdict = FREE
     if blamed:
         verdict = judge(job, task, failure.cause, attempt.worker_id, desk.state.workers.values())
+        failure = _with_memory(desk, job, task, attempt, failure, verdict)
     elif frame is not None and any(frame.pieces[tile].ref.renders >= MAX_FAILURES for tile in pieces):
-        verdict = Verdict(counts=False)
-    state = AttemptState.LOST if failure.cause is Cause.LOST else AttemptState.FAILED
+        verdict = HOPELESS
+    if verdict.move is not None and frame is not None and other_way(job, frame, task.key):
+        verdict = Verdict(Step.FAIL)
+    gone = failure.cause in (Cause.LOST, Cause.PREEMPTED)
+    state = AttemptState.LOST if gone else AttemptState.FAILED
     desk.out.append(
         do.AttemptEnded(
             attempt_id, attempt.key, attempt.worker_id, state, failure=failure, retry=verdict.retry
@@ -106,31 +112,50 @@ def failed(
     )
     if free:
         desk.free(attempt.worker_id, attempt_id)
-    _count(job, task, attempt, failure, verdict, blamed=blamed)
+    _count(job, task, attempt, failure.cause, verdict)
     if not verdict.retry:
         _given_up(desk, job, task, failure, verdict, pieces)
         return
     task.not_before = now + verdict.delay
+    task.memory = max(task.memory, verdict.memory)
     desk.step_task(task, TaskEvent.RETRY)
     desk.task_changed(task)
     if frame is not None and pieces:
         pieces_anew(desk, job, frame, pieces, failure.what)
+    elif frame is not None and verdict.move is not None:
+        move_frame(desk, job, frame, verdict.move, verdict.memory)
 
 
-def _count(
-    job: Job, task: Task, attempt: Attempt, failure: Failure, verdict: Verdict, *, blamed: bool
-) -> None:
+#: Failures that may be their worker's, so that the task is tried elsewhere first.
+_ELSEWHERE = frozenset(Cause) - {Cause.STORAGE, Cause.PREEMPTED, Cause.CANCELLED, Cause.BAD_SCENE}
+
+
+def _count(job: Job, task: Task, attempt: Attempt, cause: Cause, verdict: Verdict) -> None:
     """What this try counts against the task, and where it is tried again."""
     task.attempt = None
-    if failure.cause is Cause.STORAGE:
+    if verdict.tally is Tally.STALL:
         task.stalls += 1
-    elif verdict.counts:
-        task.failures += 1
-        task.failed_on.add(attempt.worker_id)
-        if job.bound == attempt.worker_id:
-            job.bound = None
-    elif blamed:
+    elif verdict.tally is Tally.LOSS:
         task.losses += 1
+    elif verdict.tally is Tally.FAILURE:
+        task.failures += 1
+    if verdict in (FREE, HOPELESS) or cause not in _ELSEWHERE:
+        return
+    task.failed_on.add(attempt.worker_id)
+    if job.bound == attempt.worker_id and verdict.tally is not Tally.LOSS:
+        job.bound = None
+
+
+def _with_memory(
+    desk: Desk, job: Job, task: Task, attempt: Attempt, failure: Failure, verdict: Verdict
+) -> Failure:
+    """A failure for lack of memory tells how much there was, and at the end of its ladder what would help."""
+    worker = desk.state.workers.get(attempt.worker_id)
+    if failure.cause is not Cause.OUT_OF_MEMORY or worker is None:
+        return failure
+    had = memory_for(job, task, worker)
+    cure = failure.cure if verdict.retry else too_big(had, allowed=job.control.other_class)
+    return failure.model_copy(update={"memory": had, "cure": cure})
 
 
 def _given_up(
@@ -142,7 +167,7 @@ def _given_up(
         desk.end_task(job, task, TaskEvent.FAIL)
         return
     if frame is not None:
-        said = _tried(failure.what, frame, task, pieces)
+        said = _tried(failure, frame, task, pieces)
         desk.end_task(job, task, TaskEvent.FAIL)
         end_frame(desk, job, frame, TaskEvent.FAIL, said)
         if verdict.stops_job:
@@ -157,12 +182,19 @@ def _given_up(
         end_job(desk, job, JobEvent.FAILED, failure.what, failure.cure)
 
 
-def _tried(what: str, frame: Frame, task: Task, pieces: tuple[int, ...]) -> str:
+def _tried(failure: Failure, frame: Frame, task: Task, pieces: tuple[int, ...]) -> str:
+    """What a frame failed of: how often it was tried, what the log says last, what would have helped."""
+    what = failure.what
     if pieces:
         times = max(frame.pieces[tile].ref.renders for tile in pieces)
         return f"{what} (rendered {times} times)"
     tries = task.failures + task.losses
-    return f"{what} ({tries} tries)" if tries > 1 else what
+    said = [f"{what} ({tries} tries)" if tries > 1 else what]
+    if failure.cause in (Cause.CRASH, Cause.HANG) and (line := last_line(failure.log_tail)):
+        said.append(f"Its log ends: “{line}”")
+    if failure.cause is Cause.OUT_OF_MEMORY:
+        said.append(failure.cure)
+    return " ".join(filter(None, said))
 
 
 def _found_foreign(desk: Desk, job: Job, attempt: Attempt) -> bool:
@@ -174,7 +206,8 @@ def _found_foreign(desk: Desk, job: Job, attempt: Attempt) -> bool:
     key = attempt.key
     if key.kind not in (TaskKind.TILE, TaskKind.VERIFY) or key.frame is None or worker is None:
         return False
-    if class_on(worker, job.settings.device) is not None:
+    frame = job.frames[key.frame]
+    if class_on(worker, device_of(job, frame)) is not None:
         return False
-    job.frames[key.frame].foreign.add(attempt.worker_id)
+    frame.foreign.add(attempt.worker_id)
     return True

@@ -62,13 +62,24 @@ class Desk:
 
     def abandon(self, job: Job, task: Task) -> None:
         """End an open task without a result; a running attempt is killed."""
+        self.kill(task)
+        self.end_task(job, task, TaskEvent.CANCEL)
+
+    def recall(self, task: Task) -> None:
+        """Kill the attempt that runs at a task; the task waits again."""
+        self.kill(task)
+        self.step_task(task, TaskEvent.RETRY)
+        self.task_changed(task)
+
+    def kill(self, task: Task) -> None:
+        """Kill the attempt that runs at a task, if one does; what becomes of the task is the caller's."""
         if task.attempt is not None:
             attempt = self.state.attempts.pop(task.attempt)
+            task.attempt = None
             self.out += [
                 do.AttemptEnded(attempt.id, attempt.key, attempt.worker_id, AttemptState.CANCELLED),
                 do.CancelAttempt(attempt.worker_id, attempt.id),
             ]
-        self.end_task(job, task, TaskEvent.CANCEL)
 
     def free(self, worker_id: str, attempt_id: str) -> None:
         """The worker is idle, unless it is at something else."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from farm.domain.control import Control
 from farm.domain.costs import Costs
+from farm.domain.job import Device
 from farm.domain.plan import Plan, Recut
 from farm.domain.scene import SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
@@ -127,6 +128,7 @@ class FrameAnew:
     job_id: str
     frame: int
     why: str
+    device: Device | None = None  # that it is rendered on from now on; None: its job's
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch.covering import cover_of
+from farm.dispatch.fitness import device_of
 from farm.dispatch.state import Frame, Job
 from farm.domain import keys
 from farm.domain.task import TaskKey, TaskKind
@@ -23,7 +24,7 @@ def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> O
         kind=key.kind,
         scene_id=job.scene_id,
         manifest=job.manifest,
-        settings=job.settings,
+        settings=job.settings.model_copy(update={"device": device_of(job, frame)}),
         prefix=keys.attempt_prefix(key, attempt_id),
         plan=job.plan if frame is None or job.plan is None else job.plan_of(frame),
         report=job.report,

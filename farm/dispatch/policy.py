@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from farm.dispatch.covering import cover_of
+from farm.dispatch.fitness import device_of, memory_for, trusts
 from farm.dispatch.state import Job, Task, Worker
 from farm.domain.job import Device
 from farm.domain.states import TaskState
 from farm.domain.task import TaskKind
-from farm.domain.work import Cause, RenderClass
+from farm.domain.work import RenderClass
 
-MAX_FAILURES = 3
-#: A task whose workers keep dying under it is likely to be what kills them.
-MAX_LOSSES = 5
 #: A job whose first frames all fail is stopped: the rest would fail as well, for money.
 HOPELESS_FRAMES = 3
 #: Of how many frames to come a job knows what an earlier job left of them.
@@ -30,31 +27,6 @@ _RANK = {
     TaskKind.TILE: 2,
     TaskKind.VERIFY: 2,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What follows from a failed attempt."""
-
-    stops_job: bool = False
-    retry: bool = False
-    counts: bool = True  # against the task
-    delay: float = 0.0  # seconds
-
-
-def judge(job: Job, task: Task, cause: Cause, on: str, workers: Collection[Worker]) -> Verdict:
-    """The ladder of causes, for a try that failed on the worker ``on``."""
-    others = {other.info.worker_id for other in workers if may_take(job, task, other)} - {on}
-    if cause is Cause.NO_DEVICE and others:  # one broken GPU must not end what others can render
-        return Verdict(retry=bool(others - task.failed_on) or task.failures + 1 < MAX_FAILURES)
-    if cause.stops_job:
-        return Verdict(stops_job=True)
-    if cause is Cause.STORAGE:
-        return Verdict(retry=True, counts=False, delay=min(2.0 * 2**task.stalls, 30.0))
-    if cause in (Cause.LOST, Cause.CANCELLED):
-        return Verdict(retry=task.losses + 1 < MAX_LOSSES, counts=False)
-    delay = 5.0 if cause is Cause.DISK_FULL else 0.0
-    return Verdict(retry=task.failures + 1 < MAX_FAILURES, delay=delay)
 
 
 def class_on(worker: Worker, device: Device) -> RenderClass | None:
@@ -73,11 +45,14 @@ def may_take(job: Job, task: Task, worker: Worker) -> bool:
     """Could this worker do this task, if both were free?"""
     frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
     settled = None if frame is None else frame.render_class
+    device = device_of(job, frame)
+    if not trusts(job, worker) or memory_for(job, task, worker) < task.memory:
+        return False
     if task.key.kind in (TaskKind.INSPECT, TaskKind.ENCODE):
         return True
     if task.key.kind is TaskKind.FINISH:  # composites on the CPU, for which only the build matters
         return settled is not None and settled.blender == worker.info.render_class.blender
-    if not can_render(worker, job.settings.device):
+    if not can_render(worker, device):
         return False
     if task.key.kind is TaskKind.FRAME:  # it takes no piece of another class in, whatever else is tried
         return True
@@ -87,7 +62,7 @@ def may_take(job: Job, task: Task, worker: Worker) -> bool:
         )  # which is in the class of what it verifies, or not at all
     if worker.info.worker_id in frame.foreign:
         return False
-    return class_on(worker, job.settings.device) in (None, settled)
+    return class_on(worker, device) in (None, settled)
 
 
 def ready(job: Job, task: Task, now: float) -> bool:
@@ -115,10 +90,10 @@ def is_as_others(job: Job, worker: Worker) -> bool:
 
     So where it finds nothing, they need not look: a thousand idle ones would look at a thousand tasks each.
     """
-    if job.plan is not None and job.plan.in_order:
+    if (job.plan is not None and job.plan.in_order) or not trusts(job, worker):
         return False
     name = worker.info.worker_id
-    return not any(name in task.failed_on for task in job.tasks.values()) and not any(
+    return not any(name in task.failed_on or task.memory for task in job.tasks.values()) and not any(
         name in frame.foreign for frame in job.frames.values()
     )
 
@@ -143,7 +118,9 @@ def may_open(job: Job, worker: Worker, workers: Collection[Worker], now: float) 
     """May the job's next frame be opened for this worker?"""
     if job.plan is None or job.opened >= len(job.plan.frame_range):
         return False
-    if not can_render(worker, job.settings.device) or (job.plan.in_order and job.frames):
+    if not can_render(worker, job.settings.device) or not trusts(job, worker):
+        return False
+    if job.plan.in_order and job.frames:
         return False
     held = sum(task.not_before > now for task in job.tasks.values())
     if held >= len(workers):  # storage is away, or disks are full: the rest would fare no better

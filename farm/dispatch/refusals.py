@@ -68,3 +68,23 @@ def no_device(device: Device) -> tuple[str, str]:
         f"No worker of this farm has a GPU for {name}.",
         "Submit with --device auto or cpu, or start a worker on a machine that has one.",
     )
+
+
+def too_big(had: int, *, allowed: bool) -> str:
+    """The cure where no worker has enough memory. ``allowed``: also on other render classes."""
+    other = "" if allowed else "let it be rendered on another render class (--other-class), "
+    return (
+        f"No worker that could render it has more than {gigabytes(had)}: {other}start a worker with more "
+        "memory, or use smaller textures or less geometry."
+    )
+
+
+def gigabytes(bytes_: int) -> str:
+    """Bytes for people."""
+    return f"{bytes_ / 1e9:.1f} GB"
+
+
+def last_line(log_tail: str) -> str:
+    """The last line of a log that says something, at most 200 characters of it."""
+    lines = [line.strip() for line in log_tail.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from farm.dispatch import instructions as do
 from farm.dispatch.desk import Desk
+from farm.dispatch.fitness import device_of
 from farm.dispatch.orders import order_for
 from farm.dispatch.planned import begin
 from farm.dispatch.policy import class_on, fits, in_order, in_turn, may_open
@@ -76,7 +77,7 @@ def start(desk: Desk, job: Job, task: Task, worker: Worker, now: float) -> None:
 
 def _settle_class(desk: Desk, job: Job, frame: Frame, key: TaskKey, worker: Worker) -> None:
     """The first piece's worker decides where the rest of the frame may be rendered."""
-    render_class = class_on(worker, job.settings.device)
+    render_class = class_on(worker, device_of(job, frame))
     if key.kind is TaskKind.TILE and frame.render_class is None and render_class is not None:
         frame.render_class = render_class
         desk.out.append(do.ClassSettled(job.id, frame.number, render_class))

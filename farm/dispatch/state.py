@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from farm.domain.control import Control
 from farm.domain.costs import Costs
-from farm.domain.job import RenderSettings, keeps_pieces
+from farm.domain.job import Device, RenderSettings, keeps_pieces
 from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
@@ -34,6 +34,7 @@ class Task:
     stalls: int = 0  # tries that waited for storage in vain; forgotten with the process
     not_before: float = 0.0  # retry later, seconds since the epoch
     attempt: str | None = None
+    memory: int = 0  # bytes that its worker must have, as others with less, or as much, had too little
     failed_on: set[str] = field(default_factory=set)
     story: deque[str] = field(default_factory=lambda: deque(maxlen=STORY))  # its last events
 
@@ -67,6 +68,7 @@ class Frame:
     pieces: dict[int, Piece] = field(default_factory=dict)
     render_class: RenderClass | None = None
     recuts: tuple[Recut, ...] = ()  # revisions of its plan
+    device: Device | None = None  # where it moved, as it did not fit into what its job renders on
     foreign: set[str] = field(default_factory=set)  # workers found to be of another class than its own
     stranded: float | None = None  # since when no worker offers its class
 
@@ -147,6 +149,7 @@ class Worker:
     frame: tuple[str, int] | None = None  # job and number of the frame that it last rendered some of
     speed: float = 1.0  # measured: 2.0 renders in half the seconds
     aside: str = ""  # why it is given nothing of any job; empty: it is
+    barred: set[str] = field(default_factory=set)  # jobs that it is given nothing of
     probing: bool = False
 
 

@@ -199,6 +199,7 @@ class Failure(Value):
     cure: str = ""
     log_tail: str = ""
     files: tuple[StoredFile, ...] = ()  # the log, mostly
+    memory: int = 0  # bytes that its worker had, where they were too few
     pieces: tuple[int, ...] = ()  # of a finish: pieces that are at fault and are to be rendered again
 
 
@@ -236,6 +237,7 @@ class WorkerInfo(Value):
     sandboxed: bool
     tags: tuple[str, ...] = ()  # words of its owner, see `farm.domain.control.Needs`
     gpu_memory: int = 0  # bytes; 0 on the CPU
+    driver: str = ""  # of the GPU, as it names itself
     price: float = Field(default=0.0, ge=0)  # an hour
     away: str = ""  # why it takes no orders now; empty: it does
 

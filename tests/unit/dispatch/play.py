@@ -9,7 +9,8 @@ from itertools import count
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.core import Core
-from farm.dispatch.policy import MAX_FAILURES, unknown_ahead
+from farm.dispatch.ladder import MAX_FAILURES
+from farm.dispatch.policy import unknown_ahead
 from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import RenderSettings
 from farm.domain.plan import Plan, Recut, SampleRange
