@@ -181,6 +181,24 @@ class Plan(Value):
                     return tuple(piece for part in found for piece in part or ())
         return None
 
+    def drawn(self, there: Collection[int]) -> tuple[int, ...]:
+        """Pieces that lie beside each other, for people: what is there, else what it was last cut in.
+
+        Nothing where the frame stays whole, or came out whole after all.
+        """
+        cover = self.cover(there)
+        if cover is not None:
+            return cover
+        if self.pieces_per_frame:
+            return tuple(part for piece in range(self.pieces_per_frame) for part in self._last(piece, there))
+        return self._last(None, there)
+
+    def _last(self, of: int | None, there: Collection[int]) -> tuple[int, ...]:
+        found = [numbers for numbers, recut in zip(self.parts, self.recuts, strict=True) if recut.of == of]
+        if of is not None and (of in there or not found):
+            return (of,)
+        return tuple(part for piece in (found[-1] if found else ()) for part in self._last(piece, there))
+
     def frame_at(self, index: int) -> int:
         """The frame that is begun as number ``index``, from 0; raises IndexError beyond the last."""
         return self.frame_range[begun_at(self.order, index, self.count)]

@@ -50,7 +50,8 @@ def get(farm: Farm, who: Principal, job_id: str, frame: int) -> FrameView:
         files = outputs.of_frames(connection, job_id, [frame])[frame]
         running = _running(connection, job_id).get(frame, [])
         view = _view(job, frame, row, files, running)
-        tiles = _tiles(connection, job, job.plan, frame, view.state, files, running)
+        plan = job.plan.recut(row.recuts) if row else job.plan
+        tiles = _tiles(connection, job, plan, frame, view.state, files, running)
         return view.model_copy(update={"tiles": tiles})
 
 
@@ -96,8 +97,11 @@ def _tiles(
     previews = {o.tile: o.id for o in files if o.tile is not None and o.file.role is Role.PREVIEW}
     at_work = {attempt.task.tile: attempt for attempt in running if attempt.task.kind is TaskKind.TILE}
     never = TaskState.CANCELLED if state is TaskState.CANCELLED else TaskState.WAITING
+    there = {tile for tile, of_tile in states.items() if tile is not None and of_tile is TaskState.DONE}
+    if state is TaskState.DONE and plan.recuts and plan.cover(there) is None:
+        return ()  # it came out whole before its pieces did
     tiles = []
-    for index in range(plan.pieces_per_frame):
+    for index in plan.drawn(there):
         cut = plan.piece(index)
         box, part = cut.tile.core, cut.samples
         attempt = at_work.get(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from farm.domain.control import Control
 from farm.domain.errors import BadInput, Conflict
 from farm.domain.frames import FrameRange
 from farm.domain.job import JobSpec, Principal, new_id
@@ -28,7 +29,7 @@ def verify(farm: Farm, who: Principal, job_id: str, asked: VerifyRequest) -> Ver
         job = found(connection, job_id)
         plan = _plan(job)
         wanted = _asked(job, plan, asked.frames)
-        if plan.pieces_per_frame == 0:
+        if plan.pieces_per_frame == 0 and not frames.any_recut(connection, job_id):
             return Verification(reason=f"Nothing to prove: the frames of job {job.id} were never cut.")
         _check_comparable(job, plan)
         chosen = _done(connection, job, wanted)
@@ -45,6 +46,7 @@ def verify(farm: Farm, who: Principal, job_id: str, asked: VerifyRequest) -> Ver
                     "keep_exr": False,
                 }
             ),
+            control=Control() if asked.priority is None else Control(priority=asked.priority),
             proves=job.id,
         )
         proof_id = new_id()

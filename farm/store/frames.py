@@ -62,6 +62,12 @@ def in_states(connection: Connection, job_id: str, states: Iterable[TaskState]) 
     return [_frame(row) for row in connection.execute(query.order_by(frames.c.frame))]
 
 
+def any_recut(connection: Connection, job_id: str) -> bool:
+    """Whether the plan of any frame of a job was revised."""
+    query = select(frames.c.frame).where(frames.c.job_id == job_id, frames.c.recuts.is_not(None))
+    return connection.execute(query.limit(1)).first() is not None
+
+
 def counts(connection: Connection, opened: Mapping[str, int]) -> dict[str, dict[TaskState, int]]:
     """Opened frames by job and state; ``opened`` says how many each job has.
 

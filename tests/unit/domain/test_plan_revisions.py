@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farm.domain.order import begun_at
-from farm.domain.plan import Plan, Recut
+from farm.domain.plan import Plan, Recut, SampleRange
 
 WHOLE = Plan(frames="1-9", width=64, height=36, reason="for tests")
 TILED = Plan(frames="1-9", width=64, height=36, grid="2x2", reason="for tests")
@@ -51,6 +51,19 @@ def test_a_whole_frame_that_is_cut_has_only_the_pieces_of_its_revisions() -> Non
     assert plan.piece(2).tile.core == plan.piece(1).tile.core
 
 
+def test_what_is_drawn_lies_beside_each_other() -> None:
+    plan = TILED.recut((Recut(of=3, grid="2x1"), Recut(of=5, grid="1x2")))
+    assert plan.drawn(()) == (0, 1, 2, 4, 6, 7)
+    assert plan.drawn({5}) == (0, 1, 2, 4, 5)
+    assert plan.drawn({3, 6}) == (0, 1, 2, 3)
+    assert WHOLE.drawn(()) == ()
+    assert WHOLE.recut((Recut(grid="2x1"), Recut(of=1, grid="1x1"))).drawn(()) == (0, 2)
+    ranged = WHOLE.model_copy(
+        update={"ranges": tuple(SampleRange(first=n, count=1, total=2) for n in (0, 1))}
+    )
+    assert ranged.drawn(()) == (0, 1)
+
+
 @given(st.data())
 def test_a_cover_holds_each_pixel_once(data: st.DataObject) -> None:
     recuts: tuple[Recut, ...] = ()
@@ -71,6 +84,8 @@ def test_a_cover_holds_each_pixel_once(data: st.DataObject) -> None:
     if cover is not None:
         assert set(cover) <= there
         assert all(count == 1 for row in seen for count in row)
+    boxes = [plan.piece(piece).tile.core for piece in plan.drawn(there)]
+    assert sum(box.width * box.height for box in boxes) == (64 * 36 if plan.pieces else 0)
 
 
 @given(st.sampled_from(["turn", "preview", "every:1", "every:3", "every:10"]), st.integers(0, 60))
