@@ -1,7 +1,16 @@
 """The workers that the dispatcher listens to: finds them, starts them, hears them out.
 
-A worker's reports are acknowledged only after what they said was committed, so a dispatcher that
-dies in between is told again. Everything a worker says reaches the core through `inbox`.
+Each worker holds a lease on what it was given, and renews it by answering: the dispatcher always has
+one question open (`WorkerHandle.reports`, a long poll), which a worker answers at once when it has
+something to tell, and after `_POLL` seconds when it has not. One whose answer is `_GRACE` late is asked
+a second, plain question; without an answer to that its lease has ended: the core hears `WorkerLost`, and
+others get what it was at. It is not killed, as it may only be out of reach: it goes on being asked, and
+once it answers it joins again, with the attempts that it still has. So does one of which it is not known
+whether an order reached it. Killed is one that answers nothing for `_START` seconds while its node lives.
+
+A worker's reports are acknowledged only after what they said was committed, so a dispatcher that dies
+in between, or an answer that is lost on its way, costs nothing: it is told again, in the same order, by
+number. Everything a worker says reaches the core through `inbox`.
 """
 
 from __future__ import annotations
@@ -18,9 +27,11 @@ from farm.domain.work import Order, Report
 log = logging.getLogger(__name__)
 
 #: How long a worker holds a call open when it has nothing to say, and how late it may be. Seconds.
-_POLL, _GRACE = 20.0, 20.0
+_POLL, _GRACE = 10.0, 8.0
 #: A worker that has not said what it is after so long never will: it hangs, or has no place to run.
 _START = 300.0
+#: The small scene of a probe takes seconds, after a start of Blender.
+_PROBE = 300.0
 _LONGEST_BACKOFF = 30.0
 
 
@@ -39,6 +50,7 @@ class _Place:
     slot: Slot
     handle: WorkerHandle | None = None
     met: asyncio.Event = field(default_factory=asyncio.Event)  # it has joined or failed to, once
+    listening: asyncio.Task[None] | None = None
 
 
 class Fleet:
@@ -84,6 +96,10 @@ class Fleet:
         """Have a worker stop an attempt."""
         self._errand(self._cancel(worker_id, attempt_id))
 
+    def probe(self, worker_id: str) -> None:
+        """Have a worker show that it is well; the core is told."""
+        self._errand(self._probe(worker_id))
+
     async def close(self) -> None:
         """Stop listening; the workers go on with what they do."""
         tasks = [*self._tending.values(), *self._errands]
@@ -102,7 +118,7 @@ class Fleet:
         backoff = 1.0
         while True:
             try:
-                handle, joined = await self._join(place.slot)
+                handle, joined = await self._join(place)
             except WorkerGone as gone:
                 log.warning("worker %s could not be started: %s", worker_id, gone)
                 place.met.set()
@@ -113,33 +129,50 @@ class Fleet:
             place.handle = handle
             await self._inbox.put(Told([joined]))
             place.met.set()
-            try:
-                await self._listen(handle)
-            except WorkerGone as gone:
-                log.warning("worker %s is gone: %s", worker_id, gone)
+            log.warning("worker %s: %s", worker_id, await self._heard_out(place, handle))
             place.handle = None
             await self._inbox.put(Told([told.WorkerLost(worker_id)]))
 
-    async def _join(self, slot: Slot) -> tuple[WorkerHandle, told.WorkerJoined]:
-        """The worker at a slot, and what it is and does. Raises `WorkerGone`."""
-        handle = await self._cluster.worker(slot)
+    async def _join(self, place: _Place) -> tuple[WorkerHandle, told.WorkerJoined]:
+        """The worker at a place, and what it is and does. Raises `WorkerGone`."""
+        handle = await self._cluster.worker(place.slot)
         try:
             async with asyncio.timeout(_START):
-                return handle, told.WorkerJoined(await handle.info(), await handle.attempts())
+                while True:  # what was asked while it was out of reach may never be answered
+                    with contextlib.suppress(TimeoutError):
+                        info = await asyncio.wait_for(handle.info(), _GRACE)
+                        return handle, told.WorkerJoined(info, await handle.attempts())
         except TimeoutError:
             await _kill(handle)
             raise WorkerGone(f"it has not said what it is for {_START:.0f} seconds") from None
 
-    async def _listen(self, handle: WorkerHandle) -> None:
+    async def _heard_out(self, place: _Place, handle: WorkerHandle) -> str:
+        """Listen to a worker for as long as it answers; why it is not counted on any more."""
+        place.listening = asyncio.create_task(self._listen(place.slot.worker_id, handle))
+        try:
+            await place.listening
+        except WorkerGone as gone:
+            return f"gone: {gone}"
+        except TimeoutError:
+            return f"no answer for {_POLL + 2 * _GRACE:.0f} seconds"
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                raise
+        return "it is not known whether it has its order"
+
+    async def _listen(self, worker_id: str, handle: WorkerHandle) -> None:
+        """Hear a worker's reports; raises `WorkerGone`, or TimeoutError where its lease has ended."""
         after = 0
         while True:
             try:
                 reports = await asyncio.wait_for(handle.reports(after, _POLL), _POLL + _GRACE)
             except TimeoutError:
-                await _ask_again(handle)
+                # It may be this process's own fault, which was stopped while its clock was not.
+                await asyncio.wait_for(handle.attempts(), _GRACE)
                 continue
             if reports:
-                message = Told([event_of(report) for report in reports])
+                message = Told([event_of(worker_id, report) for report in reports])
                 await self._inbox.put(message)
                 await message.committed.wait()
                 after = reports[-1].sequence
@@ -153,11 +186,10 @@ class Fleet:
             await handle.start(order)
         except (WorkerGone, ValueError) as error:
             log.warning("order %s did not reach %s: %s", order.attempt_id, worker_id, error)
-            # It may have the order all the same, or be at another that nobody waits for. A new worker
-            # is at nothing; this one had no work that counts.
-            if handle is not None:
-                await _kill(handle)
             await self._inbox.put(Told([told.OrderLost(order.attempt_id)]))
+            # It may have the order all the same, or be at another that nobody waits for: it is met again.
+            if place is not None and place.handle is handle and place.listening is not None:
+                place.listening.cancel()
 
     async def _cancel(self, worker_id: str, attempt_id: str) -> None:
         place = self._places.get(worker_id)
@@ -167,17 +199,17 @@ class Fleet:
             except WorkerGone:
                 log.info("worker %s is gone, and attempt %s with it", worker_id, attempt_id)
 
-
-async def _ask_again(handle: WorkerHandle) -> None:
-    """A late answer may be this process's own fault: it was stopped, and its clock was not.
-
-    So a worker is killed, and `WorkerGone` raised, only where it does not answer a second, plain question.
-    """
-    try:
-        await asyncio.wait_for(handle.attempts(), _GRACE)
-    except TimeoutError:
-        await _kill(handle)
-        raise WorkerGone(f"it has not answered for {_POLL + 2 * _GRACE:.0f} seconds") from None
+    async def _probe(self, worker_id: str) -> None:
+        place = self._places.get(worker_id)
+        try:
+            if place is None or place.handle is None:
+                raise WorkerGone(f"{worker_id} is not there")
+            wrong = await asyncio.wait_for(place.handle.probe(), _PROBE)
+        except TimeoutError:
+            wrong = f"A small scene was not rendered within {_PROBE:.0f} seconds."
+        except (WorkerGone, ValueError) as error:
+            wrong = str(error)
+        await self._inbox.put(Told([told.WorkerProbed(worker_id, wrong)]))
 
 
 async def _kill(handle: WorkerHandle) -> None:
@@ -185,12 +217,14 @@ async def _kill(handle: WorkerHandle) -> None:
         await handle.kill()
 
 
-def event_of(report: Report) -> told.Event:
-    """What a report tells the core."""
+def event_of(worker_id: str, report: Report) -> told.Event:
+    """What a report of a worker tells the core."""
     if report.result is not None:
         return told.Succeeded(report.attempt_id, report.result)
     if report.failure is not None:
         return told.Failed(report.attempt_id, report.failure)
     if report.progress is not None:
         return told.Progressed(report.attempt_id, report.progress)
+    if report.away is not None:
+        return told.WorkerAway(worker_id, report.away)
     raise ValueError(f"report {report.sequence} of attempt {report.attempt_id} is empty")

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from farm.dispatch import earlier
+from farm.dispatch.attempts import ELSEWHERE
+from farm.dispatch.late import MOST_LOST
 from farm.dispatch.state import Aside, Attempt, Ended, Frame, Job, Piece, State, Task
 from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
 from farm.store import Connection, aside, frames, jobs, outputs, scenes, users, work
 from farm.store.jobs import JobRow
 
 
-def load_state(connection: Connection) -> State:
+def load_state(connection: Connection, now: float = 0.0) -> State:
     """All jobs that were begun and have not ended, with open frames, open tasks, running attempts.
+
+    When an attempt last moved on is not stored: as far as is known, it does ``now``.
 
     Jobs that still wait are taken up by the loop, as new ones are. Workers are met again; those that
     were set aside are so still.
@@ -32,9 +36,9 @@ def load_state(connection: Connection) -> State:
             task.attempt = attempt.id
             if job.plan is not None and job.plan.in_order:
                 job.bound = attempt.worker_id
-            state.attempts[attempt.id] = Attempt(
-                attempt.id, attempt.task, attempt.worker_id, attempt.started, attempt.progress
-            )
+            at = (attempt.id, attempt.task, attempt.worker_id, attempt.started)
+            state.attempts[attempt.id] = Attempt(*at, attempt.progress, max(now, attempt.started))
+        state.lost |= {attempt.id: attempt for attempt in _lost(connection, job)}
     after = {other for job in state.jobs.values() for other in job.control.after}
     state.ended = load_ended(connection, after - state.jobs.keys())
     return state
@@ -87,7 +91,7 @@ def load_job(connection: Connection, row: JobRow) -> Job:
     _load_frames(connection, job)
     for task in work.open_tasks(connection, job.id):
         job.tasks[task.key] = Task(task.key, task.state, task.failures, task.losses, task.renders)
-    _avoid_blamed(connection, job)
+    _remember_tries(connection, job)
     return job
 
 
@@ -96,7 +100,9 @@ def _load_frames(connection: Connection, job: Job) -> None:
     files = outputs.of_frames(connection, job.id, [row.frame for row in rows])
     left = earlier.look(connection, job, [row.frame for row in rows])
     for row in rows:
-        frame = Frame(row.frame, row.state, render_class=row.render_class, recuts=row.recuts)
+        frame = Frame(
+            row.frame, row.state, render_class=row.render_class, recuts=row.recuts, device=row.device
+        )
         tasks = {task.key.tile: task for task in work.tasks_of_frame(connection, job.id, row.frame)}
         done = work.attempts_of_tasks(connection, [task.key for task in tasks.values()])
         made = {attempt.id: attempt for attempt in done if attempt.state is AttemptState.DONE}
@@ -113,10 +119,22 @@ def _load_frames(connection: Connection, job: Job) -> None:
         job.frames[row.frame] = frame
 
 
-def _avoid_blamed(connection: Connection, job: Job) -> None:
-    """Pieces that were at fault are rendered elsewhere, also after a restart."""
-    blamed = [task.key for task in job.tasks.values() if task.renders]
-    if blamed:
-        for attempt in work.attempts_of_tasks(connection, blamed):
-            if attempt.state is AttemptState.DROPPED:
-                job.tasks[attempt.task].failed_on.add(attempt.worker_id)
+def _remember_tries(connection: Connection, job: Job) -> None:
+    """What failed, or was found at fault, is done elsewhere, and with more memory, also after a restart."""
+    in_vain = [AttemptState.FAILED, AttemptState.DROPPED]
+    for attempt in work.attempts_of_job(connection, job.id, in_vain):
+        task, failure = job.tasks.get(attempt.task), attempt.failure
+        if task is None:
+            continue
+        if attempt.result is not None or (failure is not None and failure.cause in ELSEWHERE):
+            task.failed_on.add(attempt.worker_id)
+        if failure is not None:
+            task.memory = max(task.memory, failure.memory)
+
+
+def _lost(connection: Connection, job: Job) -> list[Attempt]:
+    """Attempts that were given up for lost and that may come back, oldest first."""
+    rows = work.attempts_of_job(connection, job.id, [AttemptState.LOST], MOST_LOST)
+    return [
+        Attempt(row.id, row.task, row.worker_id, row.started) for row in rows[::-1] if row.task in job.tasks
+    ]

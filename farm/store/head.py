@@ -6,6 +6,8 @@ stopped, replaced and woken up finds a higher number and can write nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import Connection, select, update
 
 from farm.store.database import insert_once
@@ -18,20 +20,28 @@ class Fenced(RuntimeError):
     """Another dispatcher has taken over."""
 
 
-def take(connection: Connection, now: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Who may write. Without a ``pid`` nobody does: it was given up, or by an older Tessera."""
+
+    epoch: int
+    beat: float
+    host: str
+    pid: int | None
+
+
+def take(connection: Connection, now: float, host: str = "", pid: int | None = None) -> int:
     """Become the head; returns the epoch to check from now on."""
     insert_once(connection, head, id=_ROW, epoch=0, beat=now)
     held = connection.execute(select(head.c.epoch).where(head.c.id == _ROW).with_for_update()).scalar_one()
-    epoch = int(held) + 1
-    connection.execute(update(head).where(head.c.id == _ROW).values(epoch=epoch, beat=now))
-    return epoch
+    values = {"epoch": int(held) + 1, "beat": now, "host": host, "pid": pid}
+    connection.execute(update(head).where(head.c.id == _ROW).values(**values))
+    return int(held) + 1
 
 
 def check(connection: Connection, epoch: int) -> None:
     """Raise `Fenced` unless ``epoch`` is still the newest; holds the row until the commit."""
-    current = connection.execute(
-        select(head.c.epoch).where(head.c.id == _ROW).with_for_update()
-    ).scalar_one_or_none()
+    current = connection.execute(_EPOCH).scalar_one_or_none()
     if current != epoch:
         raise Fenced(f"this dispatcher holds epoch {epoch}, the database is at {current}")
 
@@ -41,6 +51,21 @@ def beat(connection: Connection, now: float) -> None:
     connection.execute(update(head).where(head.c.id == _ROW).values(beat=now))
 
 
+def give_up(connection: Connection) -> None:
+    """End in order: the next one need not wait to see whether this one lives. To be checked before."""
+    connection.execute(update(head).where(head.c.id == _ROW).values(beat=0.0, host=None, pid=None))
+
+
+def held(connection: Connection) -> Head | None:
+    """Who may write; None where there never was a dispatcher."""
+    row = connection.execute(select(head).where(head.c.id == _ROW)).first()
+    return None if row is None else Head(row.epoch, row.beat, row.host or "", row.pid)
+
+
 def last_beat(connection: Connection) -> float | None:
     """When the dispatcher was last alive; None where there never was one."""
-    return connection.execute(select(head.c.beat).where(head.c.id == _ROW)).scalar_one_or_none()
+    found = held(connection)
+    return None if found is None else found.beat
+
+
+_EPOCH = select(head.c.epoch).where(head.c.id == _ROW).with_for_update()

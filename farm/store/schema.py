@@ -105,6 +105,7 @@ frames = Table(
     Column("ended", Float),
     Column("error", Words, nullable=False, default=""),
     Column("recuts", Text),  # revisions of this frame's plan, a JSON list of Recut
+    Column("device", String(20)),  # that it moved to, for more memory; none: its job's
     Index("frames_by_state", "job_id", "state"),
 )
 
@@ -225,6 +226,8 @@ head = Table(
     Column("id", Integer, primary_key=True),
     Column("epoch", Integer, nullable=False),
     Column("beat", Float, nullable=False),
+    Column("host", Words),  # of the dispatcher that holds it; none: it was given up
+    Column("pid", BigInteger),
 )
 
 #: One row: of which version these tables are. See `farm.store.upgrade`.

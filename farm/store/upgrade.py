@@ -12,14 +12,17 @@ from sqlalchemy import Column, Connection, inspect, select, update
 from sqlalchemy.schema import CreateColumn
 
 from farm.domain.errors import Unavailable
-from farm.store.schema import frames, intents, jobs, metadata, tasks, users, version
+from farm.store.schema import frames, head, intents, jobs, metadata, tasks, users, version
 
 #: Of the tables in `farm.store.schema`.
 VERSION = 3
 #: Columns that a version brought to tables that were there before it.
 _NEW_COLUMNS: Mapping[int, tuple[Column[object], ...]] = {
     2: (jobs.c.proves, jobs.c.adds_to, tasks.c.renders),
-    3: (users.c.workers, jobs.c.control, jobs.c.costs, jobs.c.waits, frames.c.recuts, intents.c.data),
+    3: (
+        *(users.c.workers, jobs.c.control, jobs.c.costs, jobs.c.waits, frames.c.recuts, frames.c.device, intents.c.data),
+        *(head.c.host, head.c.pid),
+    ),
 }
 _ROW = 1
 

@@ -11,7 +11,7 @@ import pytest
 from farm.cluster import WorkerGone
 from farm.dispatch import events as told
 from farm.dispatch import fleet as fleet_module
-from farm.dispatch.fleet import Fleet, Told
+from farm.dispatch.fleet import Fleet, Told, event_of
 from farm.domain.work import Order, Report, WorkerInfo
 from tests.fakes.cluster import ScriptedCluster, ScriptedWorker, obedient
 from tests.unit.dispatch.play import Play, worker
@@ -71,18 +71,94 @@ async def heard(inbox: asyncio.Queue[Told]) -> told.Event:
     return message.events[0]
 
 
-async def test_a_worker_whose_reports_are_late_is_asked_again_before_it_is_killed() -> None:
+async def test_a_worker_whose_reports_are_late_is_asked_again_and_keeps_its_lease() -> None:
     slow = Silent("reports")
     async with fleet_with(slow) as (_, inbox):
         assert isinstance(await heard(inbox), told.WorkerJoined)
         async with asyncio.timeout(5):
             while slow.asked < 4:
                 await asyncio.sleep(0.01)
-        assert not slow.dead
-        slow.mute.add("attempts")
-        assert await heard(inbox) == told.WorkerLost("w1")
-        assert slow.dead
+        assert inbox.empty()
+
+
+async def test_a_worker_that_was_out_of_reach_joins_again_with_what_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fleet_module, "_START", 60.0)
+    cut_off = Silent()
+    async with fleet_with(cut_off) as (_, inbox):
         assert isinstance(await heard(inbox), told.WorkerJoined)
+        cut_off.mute = {"info", "attempts", "reports"}
+        await cut_off.start(an_order())  # it has this, and its result, all the same
+        assert await heard(inbox) == told.WorkerLost("w1")
+        await asyncio.sleep(0.3)
+        assert inbox.empty()
+        cut_off.mute = set()
+        joined = await heard(inbox)
+        assert isinstance(joined, told.WorkerJoined)
+        assert joined.attempts == ("a1",)
+        told_at_last = await heard(inbox)
+        assert isinstance(told_at_last, told.Succeeded)
+        assert told_at_last.attempt_id == "a1"
+        assert not cut_off.dead
+
+
+async def test_reports_whose_answer_was_lost_are_told_once_the_worker_answers_again() -> None:
+    class Lossy(Silent):
+        async def reports(self, after: int, wait: float) -> list[Report]:
+            found = await super().reports(after, wait)
+            if found and not self.mute:
+                self.mute = {"reports"}  # this answer, and those that follow, never arrive
+                await self._never()
+            return found
+
+    lossy = Lossy()
+    async with fleet_with(lossy) as (_, inbox):
+        assert isinstance(await heard(inbox), told.WorkerJoined)
+        await lossy.start(an_order())
+        async with asyncio.timeout(5):
+            while lossy.asked < 4:
+                await asyncio.sleep(0.01)
+        lossy.mute = {"nothing"}
+        succeeded = await heard(inbox)
+        assert isinstance(succeeded, told.Succeeded)
+        assert succeeded.attempt_id == "a1"
+
+
+async def test_a_probe_is_told_of_whatever_comes_of_it() -> None:
+    class Probed(Silent):
+        answers: tuple[str, ...] = ("", "Its frame is black.")
+
+        async def probe(self) -> str:
+            if not self.answers:
+                raise WorkerGone("it was killed")
+            answer, *rest = self.answers
+            self.answers = tuple(rest)
+            return answer
+
+    async with fleet_with(Probed()) as (fleet, inbox):
+        assert isinstance(await heard(inbox), told.WorkerJoined)
+        found = []
+        for _ in range(3):
+            fleet.probe("w1")
+            found.append(await heard(inbox))
+        fleet.probe("w2")
+        found.append(await heard(inbox))
+    assert found == [
+        told.WorkerProbed("w1", ""),
+        told.WorkerProbed("w1", "Its frame is black."),
+        told.WorkerProbed("w1", "it was killed"),
+        told.WorkerProbed("w2", "w2 is not there"),
+    ]
+
+
+def test_a_worker_tells_when_it_takes_no_orders() -> None:
+    assert event_of("w1", Report(sequence=1, away="lent from 19:00")) == told.WorkerAway(
+        "w1", "lent from 19:00"
+    )
+    assert event_of("w1", Report(sequence=2, away="")) == told.WorkerAway("w1", "")
+    with pytest.raises(ValueError, match="report 3"):
+        event_of("w1", Report(sequence=3))
 
 
 async def test_a_worker_that_never_says_what_it_is_is_replaced() -> None:
@@ -92,17 +168,18 @@ async def test_a_worker_that_never_says_what_it_is_is_replaced() -> None:
         assert hung.dead
 
 
-async def test_an_order_of_which_nobody_knows_whether_it_arrived_ends_with_a_new_worker() -> None:
+async def test_a_worker_of_which_nobody_knows_whether_its_order_arrived_is_met_again() -> None:
     first = Silent("start")
     async with fleet_with(first) as (fleet, inbox):
         assert isinstance(await heard(inbox), told.WorkerJoined)
         fleet.send("w1", an_order())
-        events = [await heard(inbox) for _ in range(3)]
-        assert first.dead
+        events = [await heard(inbox) for _ in range(4)]
+        assert not first.dead
         assert told.OrderLost("a1") in events
         assert told.WorkerLost("w1") in events
         [joined] = [event for event in events if isinstance(event, told.WorkerJoined)]
-        assert joined.attempts == ()
+        assert joined.attempts == ("a1",)  # and its result comes after that
+        assert events.index(joined) > events.index(told.WorkerLost("w1"))
 
 
 def an_order() -> Order:
