@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
+from farm.dispatch import late
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
@@ -71,6 +72,7 @@ def begin_anew(
     if frame.state is not TaskState.WAITING:  # as one is that has only an earlier job's pieces
         desk.step_frame(job, frame, TaskEvent.ANEW)
     desk.out.append(do.FrameAnew(job.id, frame.number, why, device))
+    late.drop(desk, job, frame)
     for task in waiting:
         task.failed_on.clear()
         if task.renders:
@@ -107,6 +109,7 @@ def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, 
 def pieces_anew(desk: Desk, job: Job, frame: Frame, pieces: tuple[int, ...], why: str) -> None:
     """Pieces at fault are rendered again, elsewhere if there is an elsewhere; the finish waits for them."""
     desk.out.append(do.PiecesAnew(job.id, frame.number, pieces, why))
+    late.drop(desk, job, frame, pieces)
     for tile in pieces:
         piece = frame.pieces.pop(tile)
         key = TaskKey(job.id, TaskKind.TILE, frame.number, tile)

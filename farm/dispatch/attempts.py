@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
+from farm.dispatch import late
 from farm.dispatch.anew import at_fault, move_frame, pieces_anew
 from farm.dispatch.covering import cover_of, give_up_others, other_way
 from farm.dispatch.desk import Desk
@@ -19,8 +20,11 @@ from farm.domain.work import Cause, Failure, PieceRef, Result, Role
 
 
 def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
-    """A worker calls an attempt a success; it is committed, or refused as a failure."""
-    attempt = desk.state.attempts.get(attempt_id)
+    """A worker calls an attempt a success; it is committed, or refused as a failure.
+
+    That of an attempt that was given up for lost is committed where its task is open, else dropped.
+    """
+    attempt = desk.state.attempts.get(attempt_id) or late.open_still(desk, attempt_id)
     if attempt is None:
         desk.free_by_attempt(attempt_id)
         return
@@ -28,9 +32,13 @@ def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
     task = job.tasks[attempt.key]
     frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
     if wrong := refused(attempt.key, frame, result):
-        failed(desk, attempt_id, wrong, now)
+        logs = tuple(file for file in result.files if file.role is Role.LOG)
+        failed(desk, attempt_id, wrong.model_copy(update={"files": logs}), now)
         return
-    del desk.state.attempts[attempt_id]
+    if attempt_id in desk.state.lost:
+        late.take_over(desk, job, task, attempt)
+    else:
+        del desk.state.attempts[attempt_id]
     desk.out.append(
         do.AttemptEnded(attempt_id, attempt.key, attempt.worker_id, AttemptState.DONE, result=result)
     )
@@ -87,6 +95,7 @@ def failed(
     """A try came to nothing. ``free``: its worker is idle; ``blamed``: the task may be what did it."""
     attempt = desk.state.attempts.pop(attempt_id, None)
     if attempt is None:
+        desk.state.lost.pop(attempt_id, None)
         desk.free_by_attempt(attempt_id)
         return
     job = desk.state.jobs[attempt.key.job_id]
@@ -120,6 +129,8 @@ def failed(
     task.memory = max(task.memory, verdict.memory)
     desk.step_task(task, TaskEvent.RETRY)
     desk.task_changed(task)
+    if failure.cause is Cause.LOST:
+        late.remember(desk, attempt)
     if frame is not None and pieces:
         pieces_anew(desk, job, frame, pieces, failure.what)
     elif frame is not None and verdict.move is not None:
@@ -127,7 +138,7 @@ def failed(
 
 
 #: Failures that may be their worker's, so that the task is tried elsewhere first.
-_ELSEWHERE = frozenset(Cause) - {Cause.STORAGE, Cause.PREEMPTED, Cause.CANCELLED, Cause.BAD_SCENE}
+ELSEWHERE = frozenset(Cause) - {Cause.STORAGE, Cause.PREEMPTED, Cause.CANCELLED, Cause.BAD_SCENE}
 
 
 def _count(job: Job, task: Task, attempt: Attempt, cause: Cause, verdict: Verdict) -> None:
@@ -139,7 +150,7 @@ def _count(job: Job, task: Task, attempt: Attempt, cause: Cause, verdict: Verdic
         task.losses += 1
     elif verdict.tally is Tally.FAILURE:
         task.failures += 1
-    if verdict in (FREE, HOPELESS) or cause not in _ELSEWHERE:
+    if verdict in (FREE, HOPELESS) or cause not in ELSEWHERE:
         return
     task.failed_on.add(attempt.worker_id)
     if job.bound == attempt.worker_id and verdict.tally is not Tally.LOSS:

@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
+from farm.dispatch import late
 from farm.dispatch.anew import move_stranded
 from farm.dispatch.attempts import failed, succeeded
 from farm.dispatch.desk import Desk
@@ -83,6 +84,7 @@ class Core:
     def assign(self, now: float) -> list[Instruction]:
         """Give every idle worker the most urgent task that it may take."""
         self._desk.now = now
+        late.sweep(self._desk)
         jobs = sorted(self.state.jobs.values(), key=lambda job: (job.created, job.id))
         for job in jobs:
             move_stranded(self._desk, job, now)
@@ -111,7 +113,7 @@ class Core:
                 failed(self._desk, attempt.id, lost(why), now, blamed=False)
         for attempt_id in event.attempts:
             worker.attempt = attempt_id
-            if attempt_id not in self.state.attempts:
+            if attempt_id not in self.state.attempts and not late.goes_on(self._desk, worker, attempt_id):
                 self._desk.out.append(do.CancelAttempt(worker_id, attempt_id))
         self._desk.out.append(do.WorkerChanged(worker_id, event.info, worker.attempt))
 

@@ -178,6 +178,15 @@ class AttemptStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptResumed:
+    """An attempt that was given up for lost runs after all."""
+
+    attempt_id: str
+    key: TaskKey
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptProgressed:
     """What a running attempt counted."""
 
@@ -234,6 +243,7 @@ type Record = (
     | TaskOpened
     | TaskChanged
     | AttemptStarted
+    | AttemptResumed
     | AttemptProgressed
     | AttemptEnded
     | PiecesDropped

@@ -6,7 +6,7 @@ import json
 
 from farm.dispatch import instructions as do
 from farm.domain.events import EventKind
-from farm.domain.states import JOB_ENDED, TASK_ENDED, TaskState
+from farm.domain.states import JOB_ENDED, TASK_ENDED, AttemptState, TaskState
 from farm.domain.work import Result, Role
 from farm.store import Connection, aside, events, frames, jobs, outputs, proofs, work, workers
 
@@ -66,6 +66,9 @@ class Journal:
                 self._task_changed(record)
             case do.AttemptStarted(attempt_id, key, worker_id):
                 work.start_attempt(self._connection, attempt_id, key, worker_id, self._now)
+            case do.AttemptResumed(attempt_id, _, _):
+                running = AttemptState.RUNNING.value
+                work.change_attempt(self._connection, attempt_id, state=running, ended=None, failure=None)
             case do.AttemptProgressed():
                 self._progressed(record)
             case do.AttemptEnded():
@@ -123,6 +126,7 @@ class Journal:
             render_class=None,
             started=None,
             error=record.why,
+            device=None if record.device is None else record.device.value,
         )
         data: dict[str, object] = {"frame": record.frame, "state": TaskState.WAITING, "why": record.why}
         self._tell(EventKind.FRAME_STATE, record.job_id, data | {"finishing": False, "seconds": None})

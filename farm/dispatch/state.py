@@ -6,7 +6,7 @@ Everything here can be read back from the database (`farm.dispatch.recovery`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from farm.domain.control import Control
@@ -106,6 +106,8 @@ class Job:
     bound: str | None = None  # where frames are rendered in order: the worker that is at it
     gone: set[RenderClass] = field(default_factory=set)  # waited for in vain, and not seen since
     failed_frames: set[int] = field(default_factory=set)
+    #: Frames that are begun again once it is known what the earlier job left of them; they have rows.
+    again: set[int] = field(default_factory=set)
 
     def plan_of(self, frame: Frame) -> Plan:
         """The plan of one frame, with its revisions; raises ValueError before there is one."""
@@ -124,7 +126,7 @@ class Ended:
     """What is left to know of a job that has ended, for those that come after it."""
 
     state: JobState
-    missing: frozenset[int] = frozenset()  # frames of it that are not done
+    missing: Container[int] = frozenset()  # frames of it that are not done
 
 
 @dataclass(slots=True)
@@ -169,6 +171,7 @@ class State:
     jobs: dict[str, Job] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)  # running
+    lost: dict[str, Attempt] = field(default_factory=dict)  # of open tasks, oldest first: see `late`
     #: Jobs that have ended and that others, which have not, come after.
     ended: dict[str, Ended] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)  # workers at once, by user

@@ -62,7 +62,8 @@ class AttemptState(StrEnum):
     FAILED = "failed"
     LOST = "lost"  # its worker died, or a restarted head no longer found it: retried for free
     CANCELLED = "cancelled"
-    DROPPED = "dropped"  # it was done, then its frame, or its piece, began anew: its result counts no more
+    #: It was done, or lost, and then its frame, or its piece, began anew: its result counts no more.
+    DROPPED = "dropped"
 
 
 JOB: Mapping[tuple[JobState, JobEvent], JobState] = {

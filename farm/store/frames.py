@@ -7,15 +7,27 @@ from dataclasses import dataclass
 from itertools import batched
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, func, select
 
+from farm.domain.job import Device
 from farm.domain.plan import Recut
 from farm.domain.states import TaskState
 from farm.domain.work import RenderClass
-from farm.store.database import CHUNK, insert_once
+from farm.store.batch import Batch, batch_of
+from farm.store.database import CHUNK
 from farm.store.schema import frames
 
 _RECUTS = TypeAdapter(tuple[Recut, ...])
+_OPENED: Mapping[str, object] = {
+    "state": TaskState.WAITING.value,
+    "finishing": 0,
+    "render_class": None,
+    "seconds": None,
+    "started": None,
+    "ended": None,
+    "error": "",
+    "recuts": None,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +44,17 @@ class FrameRow:
     ended: float | None
     error: str
     recuts: tuple[Recut, ...] = ()
+    device: Device | None = None  # that it moved to, for more memory
 
 
-def open_frame(connection: Connection, job_id: str, frame: int) -> None:
-    """Give a frame its row, waiting; the dispatcher's alone."""
-    insert_once(connection, frames, job_id=job_id, frame=frame, state=TaskState.WAITING.value)
+def open_frame(where: Connection | Batch, job_id: str, frame: int) -> None:
+    """Give a frame its row, waiting, or begin again with the one that it has; the dispatcher's alone."""
+    batch_of(where).put(frames, (job_id, frame), _OPENED)
 
 
-def change(connection: Connection, job_id: str, frame: int, **values: object) -> None:
+def change(where: Connection | Batch, job_id: str, frame: int, **values: object) -> None:
     """Write some columns of a frame; the dispatcher's alone."""
-    connection.execute(
-        update(frames).where(frames.c.job_id == job_id, frames.c.frame == frame).values(**values)
-    )
+    batch_of(where).change(frames, (job_id, frame), values)
 
 
 def of_job(connection: Connection, job_id: str, numbers: Iterable[int]) -> dict[int, FrameRow]:
@@ -100,4 +111,5 @@ def _frame(row: Row[tuple[object, ...]]) -> FrameRow:
         ended=row.ended,
         error=row.error,
         recuts=() if row.recuts is None else _RECUTS.validate_json(row.recuts),
+        device=None if row.device is None else Device(row.device),
     )

@@ -20,8 +20,8 @@ VERSION = 3
 _NEW_COLUMNS: Mapping[int, tuple[Column[object], ...]] = {
     2: (jobs.c.proves, jobs.c.adds_to, tasks.c.renders),
     3: (
-        *(users.c.workers, jobs.c.control, jobs.c.costs, jobs.c.waits, frames.c.recuts, frames.c.device, intents.c.data),
-        *(head.c.host, head.c.pid),
+        *(users.c.workers, jobs.c.control, jobs.c.costs, jobs.c.waits, frames.c.recuts, intents.c.data),
+        *(head.c.host, head.c.pid, frames.c.device),
     ),
 }
 _ROW = 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from farm.domain.states import TASK_ENDED, AttemptState, TaskState
 from farm.domain.task import TaskKey
 from farm.domain.work import Failure, Progress, Result
-from farm.store.database import insert_once
+from farm.store.batch import Batch, batch_of
 from farm.store.schema import attempts, frames, tasks
 
 
@@ -40,25 +40,23 @@ class AttemptRow:
     failure: Failure | None
 
 
-def open_task(connection: Connection, key: TaskKey) -> None:
-    """Give a task its row, waiting; the dispatcher's alone."""
-    insert_once(
-        connection,
-        tasks,
-        key=str(key),
-        job_id=key.job_id,
-        frame=key.frame,
-        tile=key.tile,
-        state=TaskState.WAITING.value,
-        failures=0,
-        losses=0,
-        renders=0,
-    )
+def open_task(where: Connection | Batch, key: TaskKey) -> None:
+    """Give a task its row, waiting, or begin again with the one that it has; the dispatcher's alone."""
+    values = {
+        "job_id": key.job_id,
+        "frame": key.frame,
+        "tile": key.tile,
+        "state": TaskState.WAITING.value,
+        "failures": 0,
+        "losses": 0,
+        "renders": 0,
+    }
+    batch_of(where).put(tasks, (str(key),), values)
 
 
-def change_task(connection: Connection, key: TaskKey, **values: object) -> None:
+def change_task(where: Connection | Batch, key: TaskKey, **values: object) -> None:
     """Write some columns of a task; the dispatcher's alone."""
-    connection.execute(update(tasks).where(tasks.c.key == str(key)).values(**values))
+    batch_of(where).change(tasks, (str(key),), values)
 
 
 def open_tasks(connection: Connection, job_id: str) -> list[TaskRow]:
@@ -90,23 +88,27 @@ def pieces_done(connection: Connection, job_ids: Iterable[str]) -> dict[str, int
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def start_attempt(connection: Connection, attempt_id: str, key: TaskKey, worker_id: str, now: float) -> None:
+def start_attempt(
+    where: Connection | Batch, attempt_id: str, key: TaskKey, worker_id: str, now: float
+) -> None:
     """Note a try that begins; the dispatcher's alone."""
-    connection.execute(
-        insert(attempts).values(
-            id=attempt_id,
-            task=str(key),
-            job_id=key.job_id,
-            worker_id=worker_id,
-            state=AttemptState.RUNNING.value,
-            started=now,
-        )
-    )
+    values = {
+        "task": str(key),
+        "job_id": key.job_id,
+        "worker_id": worker_id,
+        "state": AttemptState.RUNNING.value,
+        "started": now,
+        "ended": None,
+        "progress": None,
+        "result": None,
+        "failure": None,
+    }
+    batch_of(where).put(attempts, (attempt_id,), values)
 
 
-def change_attempt(connection: Connection, attempt_id: str, **values: object) -> None:
+def change_attempt(where: Connection | Batch, attempt_id: str, **values: object) -> None:
     """Write some columns of an attempt; the dispatcher's alone."""
-    connection.execute(update(attempts).where(attempts.c.id == attempt_id).values(**values))
+    batch_of(where).change(attempts, (attempt_id,), values)
 
 
 def drop_results(
@@ -114,13 +116,17 @@ def drop_results(
 ) -> None:
     """Attempts that were done at a frame's tasks, or at some of its pieces, count no more.
 
-    The dispatcher's alone.
+    Nor does what comes late of those that were lost, with ``pieces`` also at its finish. The dispatcher's
+    alone.
     """
     of_frame = select(tasks.c.key).where(tasks.c.job_id == job_id, tasks.c.frame == frame)
+    some = late = of_frame
     if pieces is not None:
-        of_frame = of_frame.where(tasks.c.tile.in_(list(pieces)))
-    done = attempts.c.task.in_(of_frame) & (attempts.c.state == AttemptState.DONE.value)
-    connection.execute(update(attempts).where(done).values(state=AttemptState.DROPPED.value))
+        among = tasks.c.tile.in_(list(pieces))
+        some, late = of_frame.where(among), of_frame.where(among | tasks.c.tile.is_(None))
+    done = attempts.c.task.in_(some) & (attempts.c.state == AttemptState.DONE.value)
+    lost = attempts.c.task.in_(late) & (attempts.c.state == AttemptState.LOST.value)
+    connection.execute(update(attempts).where(done | lost).values(state=AttemptState.DROPPED.value))
 
 
 def attempts_of_job(

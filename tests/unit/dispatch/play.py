@@ -274,8 +274,15 @@ class Play:
                 self.keys[attempt_id] = key
                 self.attempts[attempt_id] = AttemptState.RUNNING
                 self.where[attempt_id] = worker_id
+            case do.AttemptResumed(attempt_id, key, worker_id):
+                assert self.attempts[attempt_id] is AttemptState.LOST
+                assert (self.keys[attempt_id], self.where[attempt_id]) == (key, worker_id)
+                self._check_turn(key)
+                self.attempts[attempt_id] = AttemptState.RUNNING
             case do.AttemptEnded():
-                assert self.attempts[instruction.attempt_id] is AttemptState.RUNNING
+                before = self.attempts[instruction.attempt_id]
+                late = before is AttemptState.LOST and instruction.result is not None
+                assert late or before is AttemptState.RUNNING
                 self.attempts[instruction.attempt_id] = instruction.state
                 if instruction.result:
                     self.commits[instruction.key] += 1
