@@ -31,3 +31,12 @@ def may_differ(findings: Sequence[Finding]) -> str:
 def counted(number: int, noun: str) -> str:
     """“1 frame”, “1,000 frames”."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def about(seconds: float) -> str:
+    """“8 s”, “3 min”, “2.5 h”: as exactly as an estimate deserves."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

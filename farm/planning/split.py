@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from farm.domain.costs import Costs
 from farm.domain.errors import BadInput
 from farm.domain.frames import FrameRange
 from farm.domain.job import RenderSettings
@@ -12,6 +13,7 @@ from farm.domain.scene import SceneReport
 from farm.domain.tiles import Border, Box, Size
 from farm.planning.area import cut_by_area
 from farm.planning.cutting import Cutting, counted
+from farm.planning.model import Hand
 from farm.planning.ranges import cut_by_samples
 
 
@@ -20,11 +22,16 @@ def plan_job(
     report: SceneReport,
     workers: int,
     there: Sequence[SampleRange] | None = None,
+    costs: Costs | None = None,
+    hands: Sequence[Hand] = (),
 ) -> Plan:
     """Plan a job for ``workers`` workers; raises `BadInput` where it cannot work as asked.
 
     ``there`` are the sample ranges of an earlier job, for one that adds to them; None for all others.
+    ``costs`` are what its frames will cost, where an earlier job of the scene told; ``hands`` are the
+    workers, where more is known of them than their number.
     """
+    hands = hands or [Hand()] * workers
     frames = FrameRange.parse(settings.frames) if settings.frames else report.frames
     size = report.size(settings.scale)
     if size.width < 1 or size.height < 1:
@@ -33,7 +40,7 @@ def plan_job(
             "Choose a larger --scale.",
         )
     area = _area(report, size)
-    cutting = _cutting(settings, report, area, len(frames), workers, there)
+    cutting = _cutting(settings, report, area, len(frames), hands, there, costs or Costs())
     return Plan(
         frames=str(frames),
         width=size.width,
@@ -69,8 +76,9 @@ def _cutting(
     report: SceneReport,
     area: Box,
     frames: int,
-    workers: int,
+    hands: Sequence[Hand],
     there: Sequence[SampleRange] | None,
+    costs: Costs,
 ) -> Cutting:
     in_part = settings.first is not None or there is not None
     if why := _why_whole(report):
@@ -81,8 +89,8 @@ def _cutting(
             )
         return Cutting(_whole(settings, report, why))
     if in_part or settings.by_samples:
-        return cut_by_samples(settings, report, workers, there)
-    return cut_by_area(settings, report, area, frames, workers)
+        return cut_by_samples(settings, report, len(hands), there)
+    return cut_by_area(settings, report, area, frames, hands, costs)
 
 
 def _why_whole(report: SceneReport) -> str:
