@@ -7,7 +7,6 @@ was. Ends with 1 where anything was wrong in any of its runs.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,8 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+
+import psutil
 
 from tests.chaos import figures, ground
 from tests.chaos.faults import KINDS
@@ -65,7 +66,7 @@ class _Series:
         plan = drawn(seed, asked.faults, asked.kinds or tuple(KINDS), asked.jobs)
         _say(f"seed {seed}: {', '.join(f'{fault.kind} at {fault.at} s' for fault in plan.faults)}")
         if self._site is None:
-            self._site = Site(Path(tempfile.mkdtemp(prefix="tessera-chaos-")))
+            self._site = _built(Path(tempfile.mkdtemp(prefix="tessera-chaos-")))
         try:
             entry = run(self._site, self._references, seed, plan)
         except Exception as error:  # noqa: BLE001  whatever it is, it was the faults that did it
@@ -101,11 +102,22 @@ class _Series:
         _say(f"  its database and logs are in {kept}")
 
 
+def _built(folder: Path) -> Site:
+    try:
+        return Site(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # its processes and disks end with this one
+        raise
+
+
 def _in_its_ground(arguments: Sequence[str]) -> int:
     line = ground.command("tests.chaos", arguments)
     program = subprocess.Popen(line, env=ground.environment(), cwd=ground.PROJECT)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda told, _: os.kill(program.pid, told))
+    # unshare itself ignores them; the first process in there ends everything in order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells it to all
+    signal.signal(
+        signal.SIGTERM, lambda *_: [each.terminate() for each in psutil.Process(program.pid).children()]
+    )
     return program.wait()
 
 

@@ -16,8 +16,8 @@ def main() -> int:
     """The program's exit code; 128 and the number of a signal."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     program = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda told, _: os.kill(program, told))
+    signal.signal(signal.SIGTERM, lambda told, _: os.kill(program, told))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells it to all; the program ends in order
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == program:

@@ -48,12 +48,13 @@ class Errand:
 
 
 #: At most 120x68 and 100x100 pixels; each takes two workers of one thread about three to eight seconds.
+#: Samples are powers of two: with others, a denoised frame in tiles is not the whole one bit for bit.
 ERRANDS = (
     Errand("turntable", "1-8", 30, 16),
     Errand("turntable", "1-6", 30, 16, tiles="2x1"),
     Errand("turntable", "1-4", 30, 16, video=True),
-    Errand("lens", "1-4", 25, 12, tiles="2x2"),
-    Errand("lens", "1-6", 25, 12, tiles="auto"),
+    Errand("lens", "1-4", 25, 16, tiles="2x2"),
+    Errand("lens", "1-6", 25, 16, tiles="auto"),
     Errand("layers", "1-3", 25, 8, tiles="2x1"),
     Errand("layers", "1-4", 25, 8),
 )

@@ -86,8 +86,10 @@ class Proxy:
 
     def __init__(self, port: int, upstream: tuple[str, int]) -> None:
         self._forwarder = Forwarder(upstream)
-        self._loop = asyncio.new_event_loop()
-        self._serving = self._loop.create_task(self._forwarder.serve("127.0.0.1", port))
+        self._port = port
+        self._runner = asyncio.Runner()
+        self._loop = self._runner.get_loop()
+        self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
         self._thread.start()
 
@@ -98,13 +100,20 @@ class Proxy:
             self._loop.call_soon_threadsafe(self._forwarder.break_all)
 
     def close(self) -> None:
-        """Stop listening."""
-        self._loop.call_soon_threadsafe(self._serving.cancel)
+        """Stop listening, and break off what is open."""
+        self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        with suppress(asyncio.CancelledError):
-            self._loop.run_until_complete(self._serving)
+        with self._runner:
+            self._runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        serving = asyncio.create_task(self._forwarder.serve("127.0.0.1", self._port))
+        await self._ended.wait()
+        self._forwarder.break_all()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
