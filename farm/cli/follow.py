@@ -21,6 +21,8 @@ from farm.domain.states import JOB_ENDED, JobState, TaskState
 from farm.domain.views import FrameView, JobView
 
 _MANY_FAILED = 5
+#: After these a job stands otherwise than its last view says.
+_TURNS = (EventKind.JOB_STATE, EventKind.JOB_WAITS, EventKind.JOB_CONTROL, EventKind.JOB_COSTS)
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ class Follower:
             for frame in finished:
                 self._done(self._client.frame(self.outcome.job.id, frame))
                 self._check_the_first()
-            if finished or not events or any(event.kind == EventKind.JOB_STATE for event in events):
+            if finished or not events or any(event.kind in _TURNS for event in events):
                 self._look(tally)
             display.show(tally)
         self._look(tally)

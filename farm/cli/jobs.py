@@ -10,15 +10,21 @@ from rich.table import Table
 from rich.text import Text
 
 from farm.cli.connect import reached
+from farm.cli.made import tell_made
 from farm.cli.options import AsJson, FarmUrl, JobId
 from farm.cli.proving import proved
 from farm.cli.speaker import Speaker, clean
 from farm.cli.words import duration, number
-from farm.domain.states import JOB_ENDED
+from farm.domain.control import NORMAL
+from farm.domain.telling import costs, price, priced, standing, wishes, within
 from farm.domain.views import AttemptView, JobView
 
 _ATTEMPTS_SHOWN = 10
+_RECUTS_SHOWN = 5
 
+OneFrame = Annotated[
+    int | None, typer.Option("--frame", metavar="N", help="How this frame was made, try by try.")
+]
 Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many, the newest first.")]
 
 
@@ -43,45 +49,63 @@ def jobs(limit: Limit = 20, as_json: AsJson = False, farm: FarmUrl = None) -> No
 
 
 def _table(found: list[JobView], now: float) -> Table:
+    """One line a job; priority and price only where a job has one that is worth a column."""
+    ranked = any(job.control.priority != NORMAL for job in found)
+    costly = any(job.price is not None for job in found)
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("job", no_wrap=True)
-    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=24)
-    table.add_column("state", no_wrap=True)
+    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=24, min_width=8)
+    table.add_column("state", overflow="ellipsis", no_wrap=True, min_width=9, max_width=26)
+    if ranked:
+        table.add_column("priority", justify="right", no_wrap=True, min_width=8)
     table.add_column("frames", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
+    if costly:
+        table.add_column("price", justify="right", no_wrap=True)
     for job in found:
         count = f"{job.frames.done}/{job.frames.total}" if job.frames.total else "–"
-        row = (job.id, clean(job.name), _state(job), count, _time(job, now))
+        row = [job.id, clean(job.name), clean(_state(job))]
+        row += [str(job.control.priority)] if ranked else []
+        row += [count, _time(job, now)]
+        row += ["" if job.price is None else priced(job.price)] if costly else []
         table.add_row(*(Text(cell) for cell in row))
     return table
 
 
 def _state(job: JobView) -> str:
     failed = f", {job.frames.failed} failed" if job.frames.failed else ""
-    return ("cancelling" if job.cancelling else job.state.value) + failed
+    word = "cancelling" if job.cancelling else "retrying" if job.retrying else job.state.value
+    return (standing(job) or word) + failed
 
 
 def _time(job: JobView, now: float) -> str:
-    if job.seconds_left is not None:
-        return f"{duration(job.seconds_left)} left"
+    if job.left is not None:
+        return f"{within(job.left)} left"
     if job.ended is not None:
         return f"took {duration(job.ended - (job.started or job.created))}"
     return f"for {duration(max(0.0, now - job.created))}"
 
 
-def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
-    """Show one job: state, plan, proof, findings and failed attempts.
+def show(job_id: JobId, frame: OneFrame = None, as_json: AsJson = False, farm: FarmUrl = None) -> None:
+    """Show one job: state, plan, control, costs, proof, findings and failed attempts.
 
-    Each finding and each failed attempt comes with its cure.
+    Each finding and each failed attempt comes with its cure. With --frame: how that frame was made.
 
     \b
-    Example:
+    Examples:
       farm show k3m9x2ab
+      farm show k3m9x2ab --frame 12
 
-    With --json: what the API answers for the job, and failed_attempts.
+    With --json: what the API answers for the job, and failed_attempts; with --frame what it answers
+    for the frame's provenance: attempts (each with cause, what and cure, or with made: render_class,
+    device_name, driver, seed, peak_memory; and seconds), counts (the attempts that make the frame),
+    scene_id and files (SHA-256 by name).
     """
     speaker = Speaker(as_json)
     with reached(farm) as client:
+        if frame is not None:
+            tell_made(speaker, client.provenance(job_id, frame))
+            return
         job = client.job(job_id)
         failed = client.attempts(job_id, failed=True)
     if as_json:
@@ -101,6 +125,8 @@ def show(job_id: JobId, as_json: AsJson = False, farm: FarmUrl = None) -> None:
 def _facts(job: JobView) -> list[tuple[str, str]]:
     now = job.ended if job.ended is not None else time.time()
     facts = [("job", f"{job.id}  {job.name}"), ("state", _state(job))]
+    facts += [("waits", why)] if (why := standing(job)) else []
+    facts += wishes(job.control, now)
     if job.proves is not None:
         facts.append(("proves", f"job {job.proves}"))
     if job.adds_to is not None:
@@ -114,6 +140,7 @@ def _facts(job: JobView) -> list[tuple[str, str]]:
             ("range", f"{job.plan.frames} at {job.plan.size}"),
             ("plan", job.plan.reason + ("" if job.plan.exact else " (not exact)")),
         ]
+    facts += [("cut", f"frame {one.frame}: {one.why}") for one in job.recuts[:_RECUTS_SHOWN]]
     if job.verified:
         facts.append(("proof", proved(job)))
     facts += [("movie", movie.name) for movie in job.videos]
@@ -122,8 +149,11 @@ def _facts(job: JobView) -> list[tuple[str, str]]:
         facts.append(("scene", f"{report.scene}, {report.engine}, {number(report.samples, 'sample')}"))
     if job.started is not None:
         facts.append(("time", duration(max(0.0, now - job.started))))
-    if job.seconds_left is not None and job.state not in JOB_ENDED:
-        facts.append(("left", f"about {duration(job.seconds_left)}"))
+    if job.left is not None:
+        facts.append(("left", within(job.left)))
+    cut = job.plan is not None and job.plan.pieces_per_frame > 0
+    facts += [("costs", said)] if (said := costs(job.costs, cut)) else []
+    facts += [("price", said)] if (said := price(job)) else []
     return facts
 
 

@@ -23,13 +23,18 @@ from typer.exceptions import TyperException
 
 from farm import __version__
 from farm.cli.cancel import cancel
+from farm.cli.change import change
 from farm.cli.doctor import doctor
 from farm.cli.farm import down, up
 from farm.cli.fetch import fetch
 from farm.cli.interrupts import answers_interrupts, end_as_interrupt
 from farm.cli.jobs import jobs, show
+from farm.cli.limits import limits
+from farm.cli.pause import pause, resume
+from farm.cli.priority import priority
 from farm.cli.render import render
 from farm.cli.rerender import rerender
+from farm.cli.retry import retry
 from farm.cli.speaker import Speaker, problem
 from farm.cli.status import status
 from farm.cli.submit import submit
@@ -46,9 +51,30 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (render, submit, watch, jobs, show, cancel, fetch, rerender, verify, up, down, status, doctor)
+COMMANDS = (
+    render,
+    submit,
+    watch,
+    jobs,
+    show,
+    pause,
+    resume,
+    priority,
+    change,
+    retry,
+    cancel,
+    fetch,
+    rerender,
+    verify,
+    limits,
+    up,
+    down,
+    status,
+    doctor,
+)
+_NAMED: dict[object, str] = {change: "set"}  # a name that is Python's own
 for command in COMMANDS:
-    app.command()(answers_interrupts(command))
+    app.command(_NAMED.get(command))(answers_interrupts(command))
 
 
 @app.callback(invoke_without_command=True)

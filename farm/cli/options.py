@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from farm.cli.wishes import asked_control
 from farm.domain.job import Device, Engine, RenderSettings
 
 FarmUrl = Annotated[
@@ -117,25 +118,35 @@ def _settings(
     )
 
 
-def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give ``command`` the options above, and hand them to it as one value, ``settings``.
+#: Parameters of commands that stand for several options, and what makes one value of these.
+_SHARED: dict[str, Callable[..., Any]] = {"settings": _settings, "control": asked_control}
 
-    Typer reads a command's signature; here the parameter ``settings`` is replaced in it by the
-    parameters of `_settings`, so that the options and their defaults are written once.
+
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command`` the options above, and hand them to it as one value, ``settings``; so ``control``.
+
+    Typer reads a command's signature; here the parameters ``settings`` and ``control`` are replaced in it
+    by those of what makes them, so that the options and their defaults are written once.
     """
-    own = inspect.signature(command, eval_str=True)
-    options = inspect.signature(_settings, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+    options = {
+        name: inspect.signature(make, eval_str=True).parameters
+        for name, make in _SHARED.items()
+        if name in own
+    }
 
     @wraps(command)
     def taking(**given: Any) -> None:
-        asked = {name: given.pop(name) for name in options}
-        command(settings=_settings(**asked), **given)
+        made = {}
+        for name, parameters in options.items():
+            made[name] = _SHARED[name](**{option: given.pop(option) for option in parameters})
+        command(**made, **given)
 
     shown = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, one in own.parameters.items()
-        for parameter in (options.values() if name == "settings" else [one])
+        for name, one in own.items()
+        for parameter in (options[name].values() if name in options else [one])
     ]
-    taking.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+    taking.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     taking.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return taking

@@ -20,6 +20,7 @@ from farm.cli.send import send
 from farm.cli.speaker import Speaker, clean, problem
 from farm.cli.words import duration, number
 from farm.client.again import kept
+from farm.domain.control import Control
 from farm.domain.errors import Conflict, TesseraError
 from farm.domain.job import RenderSettings
 from farm.domain.states import JOB_ENDED, JobState
@@ -35,6 +36,7 @@ Out = Annotated[
 def render(
     scene_file: Scene,
     settings: RenderSettings,
+    control: Control,
     out: Out = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -74,7 +76,7 @@ def render(
     code = 0
     with reached_or_started(farm, speaker) as (client, own), Display(speaker) as display:
         try:
-            spec = send(client, packed, scene_file, settings, display)
+            spec = send(client, packed, scene_file, settings, control, display)
             with interrupts_held():
                 job = client.submit(spec)
                 folder = out or Path(f"{clean(scene_file.stem)}-{job.id}")
@@ -82,6 +84,8 @@ def render(
                     client, job, speaker, Collector(client, folder, overwrite), packed.warnings
                 )
             speaker.say(f"Job {job.id}: {scene_file.name}, pictures go to {folder}")
+            for note in job.notes:
+                speaker.note(f"Note: {note}")
             follower.to_the_end(display)
         except KeyboardInterrupt:
             if follower is None:

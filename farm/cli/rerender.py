@@ -9,6 +9,7 @@ import typer
 from farm.cli.connect import reached
 from farm.cli.options import AsJson, FarmUrl, JobId
 from farm.cli.speaker import Speaker
+from farm.cli.wishes import OtherPriority
 
 More = Annotated[
     int | None,
@@ -29,6 +30,7 @@ def rerender(
     samples: More = None,
     frames: Some = None,
     tiles: Grid = None,
+    priority: OtherPriority = None,
     as_json: AsJson = False,
     farm: FarmUrl = None,
 ) -> None:
@@ -37,7 +39,8 @@ def rerender(
     A job that was submitted with --first keeps its samples, and --samples adds the others to them:
     the frames then equal those rendered with all samples at once. Beyond the total that was fixed
     from the start, independent samples are averaged, which is not identical. All else is rendered
-    anew. Which of these will happen is said on stderr.
+    anew. Which of these will happen is said on stderr. The new job has the priority, the needs and
+    the limit of the other, and neither its start nor what it waited for.
 
     Prints the new job's id, without waiting for it.
 
@@ -51,7 +54,7 @@ def rerender(
     """
     speaker = Speaker(as_json)
     with reached(farm) as client:
-        job, asked = client.rerender(job_id, samples=samples, frames=frames, tiles=tiles)
+        job, asked = client.rerender(job_id, samples=samples, frames=frames, tiles=tiles, priority=priority)
     if as_json:
         speaker.give(
             {

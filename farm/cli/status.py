@@ -13,7 +13,9 @@ from farm.cli.speaker import Speaker, problem
 from farm.cli.words import number
 from farm.client.client import FarmClient
 from farm.domain.errors import TesseraError, Unavailable
+from farm.domain.telling import memory, money, quoted
 from farm.domain.views import FarmView, WorkerView
+from farm.domain.work import WorkerInfo
 
 if TYPE_CHECKING:
     from farm.embedded.stack import RunningFarm
@@ -91,7 +93,19 @@ def _worker(worker: WorkerView) -> str:
     info, doing = worker.info, worker.state
     if worker.attempt is not None:
         doing = f"{worker.attempt.words} of job {worker.job_id}"
-    return f"  {info.worker_id}  {info.device_name or info.device}: {doing}"
+    elif worker.state == "aside":
+        doing = "set aside"
+    why = f": {worker.why}" if worker.why and worker.attempt is None else f". {worker.why}" * bool(worker.why)
+    return f"  {info.worker_id}  {_machine(info)}: {doing}{why}"
+
+
+def _machine(info: WorkerInfo) -> str:
+    """What it is: “NVIDIA H200, 141 GiB, “rtx”, 3.50 an hour”."""
+    parts = [info.device_name or info.device]
+    parts += [memory(info.gpu_memory)] if info.gpu_memory else []
+    parts += [quoted(info.tags)] if info.tags else []
+    parts += [f"{money(info.price)} an hour"] if info.price else []
+    return ", ".join(parts)
 
 
 def _tell_parts(speaker: Speaker, here: RunningFarm | None) -> None:

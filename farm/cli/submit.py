@@ -8,6 +8,7 @@ from farm.cli.options import AsJson, FarmUrl, Scene, takes_settings
 from farm.cli.progress import Display
 from farm.cli.send import send
 from farm.cli.speaker import Speaker
+from farm.domain.control import Control
 from farm.domain.job import RenderSettings
 
 
@@ -15,6 +16,7 @@ from farm.domain.job import RenderSettings
 def submit(
     scene_file: Scene,
     settings: RenderSettings,
+    control: Control,
     as_json: AsJson = False,
     farm: FarmUrl = None,
 ) -> None:
@@ -26,16 +28,21 @@ def submit(
     Examples:
       farm submit shot.blend --frames 1-240
       job=$(farm submit shot.blend); farm watch "$job"
+      farm submit shot.blend --priority 80 --start 22:00 --max-workers 4
+      farm submit comp.blend --after "$job" --frame-wise
 
-    With --json: job, state, scene (the hash that names the scene).
+    With --json: job, state, scene (the hash that names the scene), notes (what was accepted and may
+    surprise, such as needs that no worker meets now).
     """
     speaker = Speaker(as_json)
     packed = pack(scene_file)
     speaker.warn(packed.warnings)
     with reached(farm) as client:
         with Display(speaker) as display:
-            spec = send(client, packed, scene_file, settings, display)
+            spec = send(client, packed, scene_file, settings, control, display)
         job = client.submit(spec)
     if as_json:
-        speaker.give({"job": job.id, "state": job.state.value, "scene": job.scene_id})
+        speaker.give({"job": job.id, "state": job.state.value, "scene": job.scene_id, "notes": job.notes})
+    for note in job.notes:
+        speaker.note(f"Note: {note}")
     speaker.say(job.id)

@@ -8,6 +8,7 @@ from typing import Any
 from farm.cli.words import duration
 from farm.domain.events import EventKind
 from farm.domain.states import JobState, TaskState
+from farm.domain.telling import standing, within
 from farm.domain.views import EventView, JobView
 
 
@@ -67,13 +68,15 @@ class Tally:
     def told(self) -> str:
         """Rate, time left and running samples; each only once it was measured."""
         job = self.job
+        if why := standing(job):
+            return why
         if job.state in (JobState.WAITING, JobState.INSPECTING):
             return "waiting for a worker" if job.state is JobState.WAITING else "reading the scene"
         parts = []
         if self.last_done is not None and job.started is not None and job.frames.done:
             parts.append(f"{duration((self.last_done - job.started) / job.frames.done)} a frame")
-        if job.seconds_left is not None and job.state is JobState.RENDERING:
-            parts.append(f"about {duration(job.seconds_left)} left")
+        if job.left is not None and job.state is JobState.RENDERING:
+            parts.append(f"{within(job.left)} left")
         if job.frames.failed:
             parts.append(f"{job.frames.failed} failed")
         parts += [str(one) for one in self.running.values()][:2]

@@ -13,6 +13,7 @@ from farm.cli.options import AsJson, FarmUrl, JobId
 from farm.cli.progress import Display
 from farm.cli.proving import alike, sentence, table
 from farm.cli.speaker import Speaker, problem
+from farm.cli.wishes import OtherPriority
 from farm.cli.words import number
 from farm.client.client import FarmClient
 from farm.domain.errors import BadInput, Conflict, TesseraError
@@ -25,7 +26,13 @@ Some = Annotated[
 ]
 
 
-def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: FarmUrl = None) -> None:
+def verify(
+    job_id: JobId,
+    frames: Some = None,
+    priority: OtherPriority = None,
+    as_json: AsJson = False,
+    farm: FarmUrl = None,
+) -> None:
     """Prove that a job's frames are those that one Blender renders whole.
 
     Each frame is rendered once more, whole, in plain Blender on one worker of the same kind, by code
@@ -46,7 +53,7 @@ def verify(job_id: JobId, frames: Some = None, as_json: AsJson = False, farm: Fa
     """
     speaker = Speaker(as_json)
     with reached(farm) as client:
-        asked = client.verify(job_id, frames)
+        asked = client.verify(job_id, frames, priority)
         if asked.job is None:
             if as_json:
                 speaker.give({"job": job_id, "proof": None, "state": None, "exact": True, "frames": []})

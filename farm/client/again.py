@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from farm.domain.control import Control
 from farm.domain.errors import BadInput
 from farm.domain.job import JobSpec, RenderSettings, keeps_pieces
 from farm.domain.states import JOB_ENDED, JobState
@@ -21,9 +22,14 @@ class Again:
 
 
 def again(
-    job: JobView, samples: int | None = None, frames: str | None = None, tiles: str | None = None
+    job: JobView,
+    samples: int | None = None,
+    frames: str | None = None,
+    tiles: str | None = None,
+    priority: int | None = None,
 ) -> Again:
-    """``job`` once more, with what is not None changed.
+    """``job`` once more, with what is not None changed. Its priority and its needs stay, its start and
+    what it waited for do not: their time is over.
 
     A job that kept its samples (one with ``first``, or one that added to such) gets the lacking ones
     added where more ``samples`` are asked for. Raises `BadInput` for a proof, and `UsageError` for
@@ -34,9 +40,10 @@ def again(
             f"Job {job.id} is the proof of job {job.proves}, not a render.",
             f"Verify once more with: farm verify {job.proves}",
         )
+    control = _control(job.control, priority)
     there = kept(job)
     if samples is not None and tiles is None and there < samples and there:
-        return _added(job, samples, frames or (job.plan.frames if job.plan else None), there)
+        return _added(job, samples, frames or (job.plan.frames if job.plan else None), there, control)
     changes: dict[str, Any] = {"samples": samples, "frames": frames, "tiles": tiles}
     changes = {name: value for name, value in changes.items() if value is not None}
     if tiles is not None and tiles not in ("auto", "none") and len(TileGrid.parse(tiles)) > 1:
@@ -44,7 +51,14 @@ def again(
     if samples is not None and job.settings.first is not None and job.settings.first >= samples:
         changes["first"] = None
     settings = _changed(job.settings, changes)
-    return Again(JobSpec(name=job.name, scene_id=job.scene_id, settings=settings), _anew(job, settings))
+    spec = JobSpec(name=job.name, scene_id=job.scene_id, settings=settings, control=control)
+    return Again(spec, _anew(job, settings))
+
+
+def _control(had: Control, priority: int | None) -> Control:
+    asked = {} if priority is None else {"priority": priority}
+    gone = {"paused": False, "start": None, "after": (), "frame_wise": False}
+    return Control.model_validate(had.model_dump() | gone | asked)
 
 
 def kept(job: JobView) -> int:
@@ -57,7 +71,7 @@ def kept(job: JobView) -> int:
     return sum(part.count for part in job.plan.ranges)
 
 
-def _added(job: JobView, samples: int, frames: str | None, there: int) -> Again:
+def _added(job: JobView, samples: int, frames: str | None, there: int, control: Control) -> Again:
     assert job.plan is not None  # noqa: S101  it keeps samples
     ranges = job.plan.ranges
     total = ranges[0].total
@@ -75,7 +89,7 @@ def _added(job: JobView, samples: int, frames: str | None, there: int) -> Again:
         changes = {"samples": total, "first": None}
         what = f"adds samples {there + 1}–{total} to what is there: {_equal(job, total)}"
     settings = _changed(job.settings, changes | {"frames": frames})
-    spec = JobSpec(name=job.name, scene_id=job.scene_id, settings=settings, adds_to=job.id)
+    spec = JobSpec(name=job.name, scene_id=job.scene_id, settings=settings, control=control, adds_to=job.id)
     return Again(spec, what)
 
 

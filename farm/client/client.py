@@ -15,6 +15,7 @@ from farm.client.again import Again, again
 from farm.client.connection import PATIENCE, Connection
 from farm.client.delivery import is_there, save, taken
 from farm.client.upload import Progress, send_lacking
+from farm.domain.control import ControlChange
 from farm.domain.errors import Unavailable
 from farm.domain.events import EventKind
 from farm.domain.job import JobSpec
@@ -24,11 +25,15 @@ from farm.domain.views import (
     AttemptView,
     EventView,
     FarmView,
+    FramesRequest,
     FrameView,
     JobView,
+    LimitRequest,
     OutputView,
     ProofView,
+    Provenance,
     SceneRef,
+    UserView,
     Verification,
     VerifyRequest,
 )
@@ -46,6 +51,7 @@ _FRAMES = TypeAdapter(list[FrameView])
 _ATTEMPTS = TypeAdapter(list[AttemptView])
 _EVENTS = TypeAdapter(list[EventView])
 _PROOFS = TypeAdapter(list[ProofView])
+_USERS = TypeAdapter(list[UserView])
 
 
 class FarmClient:
@@ -113,14 +119,47 @@ class FarmClient:
     def cancel(self, job_id: str) -> JobView:
         return self._line.ask(JobView, "POST", f"/api/jobs/{_part(job_id)}/cancel")
 
+    def change(self, job_id: str, asked: ControlChange) -> JobView:
+        """Have a job dispatched otherwise from now on: priority, pause, start, limit, needs, dependencies."""
+        body = asked.model_dump(mode="json", exclude_none=True)
+        return self._line.ask(JobView, "PATCH", f"/api/jobs/{_part(job_id)}", json=body)
+
+    def retry(self, job_id: str) -> JobView:
+        """Go on with what is missing of a job that came to nothing; of an open one, with what failed."""
+        return self._line.ask(JobView, "POST", f"/api/jobs/{_part(job_id)}/retry")
+
+    def requeue(self, job_id: str, frames: str | None = None) -> JobView:
+        """Begin frames of an open job again: those of ``frames`` that run or failed; None: all that failed.
+
+        Not repeated once sent: what has begun again by then would begin once more.
+        """
+        body = FramesRequest(frames=frames).model_dump(mode="json")
+        path = f"/api/jobs/{_part(job_id)}/requeue"
+        return self._line.ask(JobView, "POST", path, again=False, json=body)
+
+    def limits(self) -> list[UserView]:
+        """All users, and how many workers each may have at once."""
+        return self._line.ask(_USERS, "GET", "/api/limits")
+
+    def limit(self, user_id: str, workers: int | None) -> UserView:
+        """Let all jobs of a user have so many workers at once; None: as many as there are."""
+        body = LimitRequest(workers=workers).model_dump(mode="json")
+        return self._line.ask(UserView, "PUT", f"/api/limits/{_part(user_id)}", json=body)
+
     def rerender(
-        self, job_id: str, *, samples: int | None = None, frames: str | None = None, tiles: str | None = None
+        self,
+        job_id: str,
+        *,
+        samples: int | None = None,
+        frames: str | None = None,
+        tiles: str | None = None,
+        priority: int | None = None,
     ) -> tuple[JobView, Again]:
         """Start a job as `again` makes it of this one, with what is not None changed."""
-        asked = again(self.job(job_id), samples, frames, tiles)
+        asked = again(self.job(job_id), samples, frames, tiles, priority)
         return self.submit(asked.spec), asked
 
-    def verify(self, job_id: str, frames: str | None = None) -> Verification:
+    def verify(self, job_id: str, frames: str | None = None, priority: int | None = None) -> Verification:
         """Start a job that proves frames of this one; without ``frames`` all that are done.
 
         Its `job` is None where there is nothing to prove. Not repeated once sent, as `submit`.
@@ -130,7 +169,7 @@ class FarmClient:
             "POST",
             f"/api/jobs/{_part(job_id)}/verify",
             again=False,
-            json=VerifyRequest(frames=frames).model_dump(mode="json"),
+            json=VerifyRequest(frames=frames, priority=priority).model_dump(mode="json"),
         )
 
     def proofs(self, job_id: str) -> Iterator[ProofView]:
@@ -153,6 +192,10 @@ class FarmClient:
     def frame(self, job_id: str, frame: int) -> FrameView:
         """One frame, with its tiles."""
         return self._line.ask(FrameView, "GET", f"/api/jobs/{_part(job_id)}/frames/{frame}")
+
+    def provenance(self, job_id: str, frame: int) -> Provenance:
+        """How a frame was made: each try, by what, and of which files."""
+        return self._line.ask(Provenance, "GET", f"/api/jobs/{_part(job_id)}/frames/{frame}/provenance")
 
     def attempts(self, job_id: str, *, failed: bool = True) -> list[AttemptView]:
         return self._line.ask(

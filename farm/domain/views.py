@@ -116,6 +116,14 @@ class FrameCounts(Value):
     cancelled: int = 0
 
 
+class RecutView(Value):
+    """A frame whose plan was revised while the job went on, and why."""
+
+    frame: int
+    time: float
+    why: str
+
+
 class JobView(Value):
     """A job with its frames counted."""
 
@@ -139,6 +147,7 @@ class JobView(Value):
     price: Span | None = None  # of the whole job, with what was paid so far; None where no worker has one
     cancelling: bool = False
     retrying: bool = False  # it has ended, and was asked to go on
+    recuts: tuple[RecutView, ...] = ()  # the latest, newest first; only where one job is asked for
     notes: tuple[str, ...] = ()  # of a submit or a change: what was accepted, and may surprise
     error: str = ""
     cure: str = ""

@@ -41,7 +41,7 @@ def change(farm: Farm, who: Principal, job_id: str, asked: ControlChange) -> Job
             }
         )
         view = describe_jobs(connection, [job])[0]
-        return view.model_copy(update={"notes": notes.of(connection, told, farm.now())})
+        return view.model_copy(update={"notes": notes.of(connection, told, job.settings.device, farm.now())})
 
 
 def _check_open(job: JobRow, waiting: wishes.Asked) -> None:

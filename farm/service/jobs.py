@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from farm.domain.errors import BadInput, Conflict, UsageError
+from farm.domain.events import EventKind
 from farm.domain.job import JobSpec, Principal, new_id
 from farm.domain.states import JOB_ENDED
-from farm.domain.views import JobView
+from farm.domain.views import JobView, RecutView
 from farm.service import additions, dependencies, notes, wishes
 from farm.service.context import Farm
 from farm.service.describe import describe_jobs, found
 from farm.store import events, jobs, scenes
 from farm.store.events import IntentKind
+
+#: Frames that were cut again of which a job tells, the latest.
+_RECUTS = 20
 
 
 def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
@@ -29,7 +33,9 @@ def submit(farm: Farm, who: Principal, spec: JobSpec) -> JobView:
         dependencies.check(connection, spec.control, wishes.asked(connection))
         jobs.add(connection, job_id, who, spec, farm.now())
         view = describe_jobs(connection, [found(connection, job_id)])[0]
-        return view.model_copy(update={"notes": notes.of(connection, spec.control, farm.now())})
+        return view.model_copy(
+            update={"notes": notes.of(connection, spec.control, spec.settings.device, farm.now())}
+        )
 
 
 def listed(farm: Farm, who: Principal, limit: int = 100, before: str | None = None) -> list[JobView]:
@@ -41,10 +47,16 @@ def listed(farm: Farm, who: Principal, limit: int = 100, before: str | None = No
 
 
 def get(farm: Farm, who: Principal, job_id: str) -> JobView:
-    """One job; raises `NotFound`."""
+    """One job, with what was cut again of its frames; raises `NotFound`."""
     del who
     with farm.store.read() as connection:
-        return describe_jobs(connection, [found(connection, job_id)])[0]
+        view = describe_jobs(connection, [found(connection, job_id)])[0]
+        told = events.of_kind(connection, EventKind.FRAME_RECUT, job_id, _RECUTS)
+        recuts = tuple(
+            RecutView.model_validate({"frame": one.data["frame"], "time": one.time, "why": one.data["why"]})
+            for one in told
+        )
+        return view.model_copy(update={"recuts": recuts})
 
 
 def cancel(farm: Farm, who: Principal, job_id: str) -> JobView:

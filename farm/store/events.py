@@ -6,20 +6,20 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from farm.domain.events import EventKind
 from farm.domain.views import EventView
+from farm.store.batch import Batch, batch_of
 from farm.store.schema import events, intents
 
 
 def append(
-    connection: Connection, now: float, kind: EventKind, job_id: str | None, data: dict[str, object]
+    where: Connection | Batch, now: float, kind: EventKind, job_id: str | None, data: dict[str, object]
 ) -> None:
     """Tell everyone who listens."""
-    connection.execute(
-        insert(events).values(time=now, job_id=job_id, kind=kind.value, data=json.dumps(data, default=str))
-    )
+    told = json.dumps(data, default=str)
+    batch_of(where).add(events, {"time": now, "job_id": job_id, "kind": kind.value, "data": told})
 
 
 def after(connection: Connection, sequence: int, job_id: str | None, limit: int) -> list[EventView]:
@@ -27,12 +27,19 @@ def after(connection: Connection, sequence: int, job_id: str | None, limit: int)
     query = select(events).where(events.c.sequence > sequence).order_by(events.c.sequence).limit(limit)
     if job_id is not None:
         query = query.where(events.c.job_id == job_id)
-    return [
-        EventView(
-            sequence=row.sequence, time=row.time, job_id=row.job_id, kind=row.kind, data=json.loads(row.data)
-        )
-        for row in connection.execute(query)
-    ]
+    return [_event(row) for row in connection.execute(query)]
+
+
+def _event(row: Row[tuple[object, ...]]) -> EventView:
+    return EventView(
+        sequence=row.sequence, time=row.time, job_id=row.job_id, kind=row.kind, data=json.loads(row.data)
+    )
+
+
+def of_kind(connection: Connection, kind: EventKind, job_id: str, limit: int) -> list[EventView]:
+    """Events of one kind of a job, newest first; meant for kinds of which there are few."""
+    query = select(events).where(events.c.kind == kind.value, events.c.job_id == job_id)
+    return [_event(row) for row in connection.execute(query.order_by(events.c.time.desc()).limit(limit))]
 
 
 def latest(connection: Connection) -> int:

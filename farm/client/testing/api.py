@@ -14,15 +14,22 @@ from pydantic import TypeAdapter, ValidationError
 
 from farm import __version__
 from farm.client.testing.farm import Call, FakeFarm
+from farm.domain.control import Control, ControlChange
 from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError, Unavailable
+from farm.domain.events import EventKind
+from farm.domain.frames import FrameRange
 from farm.domain.job import JobSpec
 from farm.domain.scene import Blob, SceneManifest
-from farm.domain.states import JOB_ENDED, JobState
+from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
 from farm.domain.views import (
     BlobQuery,
     EventView,
     FarmView,
+    FramesRequest,
+    FrameView,
     JobView,
+    LimitRequest,
+    Provenance,
     SceneRef,
     Verification,
     VerifyRequest,
@@ -58,22 +65,33 @@ class Api:
     def _routes(self) -> list[tuple[str, str, Callable[..., Answer]]]:
         job = "/api/jobs/([^/]+)"
         return [
-            ("GET", "/api/farm", lambda _: _json(FarmView(version=__version__, dispatcher="alive"))),
+            ("GET", "/api/farm", self._pulse),
             ("POST", "/api/blobs/missing", self._missing),
             ("PUT", "/api/blobs/([^/]+)", self._put),
             ("POST", "/api/scenes", self._register),
             ("POST", "/api/jobs", self._submit),
             ("GET", "/api/jobs", self._listed),
             ("GET", job, lambda _, job_id: _json(self._found(job_id))),
+            ("PATCH", job, self._change),
             ("POST", f"{job}/cancel", self._cancel),
+            ("POST", f"{job}/retry", self._retry),
+            ("POST", f"{job}/requeue", self._requeue),
+            ("GET", "/api/limits", lambda _: _json(list(self._farm.users.values()))),
+            ("PUT", "/api/limits/([^/]+)", self._limit),
             ("POST", f"{job}/verify", self._verify),
             ("GET", f"{job}/proofs", self._proofs),
             ("GET", f"{job}/frames", self._frames),
             ("GET", f"{job}/frames/(-?[0-9]+)", self._frame),
+            ("GET", f"{job}/frames/(-?[0-9]+)/provenance", self._provenance),
             ("GET", f"{job}/attempts", self._attempts),
             ("GET", "/api/outputs/([0-9]+)", self._output),
             ("GET", "/api/events", self._after),
         ]
+
+    def _pulse(self, call: Call) -> Answer:
+        del call
+        workers = tuple(self._farm.workers)
+        return _json(FarmView(version=__version__, dispatcher="alive", workers=workers))
 
     def _found(self, job_id: str) -> JobView:
         if job_id not in self._farm.jobs:
@@ -103,7 +121,8 @@ class Api:
             raise BadInput("The farm does not have this scene.", "Send the scene first.")
         if spec.adds_to is not None:
             self._found(spec.adds_to)
-        return _json(self._begun(spec), 201)
+        self._check_after(spec.control)
+        return _json(self._begun(spec).model_copy(update={"notes": tuple(self._farm.notes)}), 201)
 
     def _begun(self, spec: JobSpec) -> JobView:
         job = JobView(
@@ -113,6 +132,7 @@ class Api:
             state=JobState.WAITING,
             scene_id=spec.scene_id,
             settings=spec.settings,
+            control=spec.control,
             created=time.time(),
             proves=spec.proves,
             adds_to=spec.adds_to,
@@ -130,7 +150,14 @@ class Api:
         if job.plan is None or job.plan.pieces_per_frame == 0:
             return _json(Verification(reason=f"Nothing to prove: the frames of job {job_id} were never cut."))
         settings = job.settings.model_copy(update={"frames": asked.frames or job.plan.frames})
-        spec = JobSpec(name=f"proof of {job.name}", scene_id=job.scene_id, settings=settings, proves=job.id)
+        control = Control() if asked.priority is None else Control(priority=asked.priority)
+        spec = JobSpec(
+            name=f"proof of {job.name}",
+            scene_id=job.scene_id,
+            settings=settings,
+            control=control,
+            proves=job.id,
+        )
         return _json(Verification(job=self._begun(spec)), 201)
 
     def _proofs(self, call: Call, job_id: str) -> Answer:
@@ -153,6 +180,85 @@ class Api:
         if self._farm.cancels:
             self._farm.end(job_id, JobState.CANCELLED)
         return _json(self._farm.jobs[job_id])
+
+    def _check_after(self, control: Control) -> None:
+        for name in control.after:
+            if name not in self._farm.jobs:
+                raise BadInput(
+                    f"There is no job {name} on this farm to wait for.",
+                    "“farm jobs” lists the jobs there are.",
+                )
+
+    def _change(self, call: Call, job_id: str) -> Answer:
+        asked, job = ControlChange.model_validate_json(call.body), self._found(job_id)
+        if job.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} is {job.state} already.", "Render it once more.")
+        control = asked.applied(job.control)
+        self._check_after(control)
+        self._farm.change(job_id, control=control)
+        self._farm.tell(EventKind.JOB_CONTROL, job_id, control=control.model_dump(mode="json"))
+        return _json(self._farm.jobs[job_id].model_copy(update={"notes": tuple(self._farm.notes)}))
+
+    def _retry(self, call: Call, job_id: str) -> Answer:
+        del call
+        job = self._found(job_id)
+        if job.state is JobState.DONE:
+            raise Conflict(
+                f"Job {job_id} is done: nothing of it is missing.",
+                f"Render it once more with: farm rerender {job_id}",
+            )
+        if job.state in JOB_ENDED:
+            self._farm.change(job_id, retrying=True)
+        else:
+            self._again(job_id, None)
+        return _json(self._farm.jobs[job_id])
+
+    def _requeue(self, call: Call, job_id: str) -> Answer:
+        asked, job = FramesRequest.model_validate_json(call.body), self._found(job_id)
+        if job.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} has ended: it is {job.state}.", f"farm retry {job_id}")
+        self._again(job_id, asked.frames)
+        return _json(self._farm.jobs[job_id])
+
+    def _again(self, job_id: str, asked: str | None) -> None:
+        wanted = None if asked is None else FrameRange.parse(asked)
+        states = {TaskState.FAILED} if wanted is None else {TaskState.FAILED, TaskState.RUNNING}
+        frames = self._farm.frames.get(job_id, {})
+        again = [
+            n for n, frame in frames.items() if frame.state in states and (wanted is None or n in wanted)
+        ]
+        if not again:
+            raise Conflict(f"No frame of job {job_id} has failed.", "Name frames that render.")
+        for number in again:
+            frames[number] = FrameView(frame=number, state=TaskState.WAITING)
+        self._farm.change(job_id)
+
+    def _limit(self, call: Call, user_id: str) -> Answer:
+        asked = LimitRequest.model_validate_json(call.body)
+        if user_id not in self._farm.users:
+            raise NotFound(
+                f"There is no user {user_id} on this farm.", "“farm limits” lists the users there are."
+            )
+        user = self._farm.users[user_id].model_copy(update={"workers": asked.workers})
+        self._farm.users[user_id] = user
+        return _json(user)
+
+    def _provenance(self, call: Call, job_id: str, frame: str) -> Answer:
+        self._frame(call, job_id, frame)
+        tries = [one for one in self._farm.attempts.get(job_id, []) if one.task.split("/")[1] == frame]
+        job = self._farm.jobs[job_id]
+        manifest = self._farm.scenes[job.scene_id]
+        told = Provenance(
+            job_id=job_id,
+            frame=int(frame),
+            state=self._farm.frames[job_id][int(frame)].state,
+            scene_id=job.scene_id,
+            files={name: blob.sha256 for name, blob in manifest.files.items()},
+            adds_to=job.adds_to,
+            attempts=tuple(tries),
+            counts=tuple(one.id for one in tries if one.state is AttemptState.DONE),
+        )
+        return _json(told)
 
     def _frames(self, call: Call, job_id: str) -> Answer:
         self._found(job_id)

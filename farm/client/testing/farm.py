@@ -20,6 +20,8 @@ from farm.domain.views import (
     JobView,
     OutputView,
     ProofView,
+    UserView,
+    WorkerView,
 )
 from farm.domain.work import Proof, Role
 
@@ -45,6 +47,9 @@ class FakeFarm:
         self.attempts: dict[str, list[AttemptView]] = {}
         self.outputs: dict[int, tuple[OutputView, bytes]] = {}
         self.proofs: dict[str, dict[int, ProofView]] = {}  # by job and frame
+        self.users: dict[str, UserView] = {"local": UserView(id="local", name="local")}
+        self.workers: list[WorkerView] = []
+        self.notes: list[str] = []  # told with the answer to a submit or a change
         self.events: list[EventView] = []
         self.calls: list[Call] = []
         self.away = 0  # calls still to be answered with 503

@@ -34,7 +34,7 @@ def served(farm: FakeFarm, port: int = 0) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = _answer  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = _answer  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Say nothing: tests speak through `FakeFarm.calls`."""

@@ -28,7 +28,7 @@ def test_submit_prints_the_job_id_alone(cli, farm, blend):
 
 def test_submit_json_names_job_state_and_scene(cli, farm, blend):
     said = cli("submit", blend, "--json")
-    assert said.json == {"job": "job1", "state": "waiting", "scene": next(iter(farm.scenes))}
+    assert said.json == {"job": "job1", "state": "waiting", "scene": next(iter(farm.scenes)), "notes": []}
 
 
 def test_submit_starts_no_farm_of_its_own(cli, blend):

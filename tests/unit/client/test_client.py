@@ -1,6 +1,7 @@
 """The verbs of the client, against a farm on a real port."""
 
 import hashlib
+import json
 import threading
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from farm.assets.hashing import blob_of
 from farm.client.client import FarmClient
 from farm.client.testing import FakeFarm, served
-from farm.domain.errors import BadInput, Conflict, NotFound, Unavailable
+from farm.domain.control import ControlChange
+from farm.domain.errors import BadInput, Conflict, NotFound, Unavailable, UsageError
 from farm.domain.events import EventKind
 from farm.domain.job import JobSpec
 from farm.domain.scene import Blob, SceneManifest
@@ -242,3 +244,42 @@ def test_a_download_that_stays_damaged_is_refused_and_leaves_nothing(client, far
     with pytest.raises(Unavailable, match="arrived damaged"):
         client.download(output, path)
     assert list((tmp_path / "deep").iterdir()) == []
+
+
+def test_a_job_is_changed_while_it_waits_and_what_is_not_given_stays(client, farm, tmp_path):
+    job_id = submitted(client, tmp_path)
+    assert client.change(job_id, ControlChange(priority=80)).control.priority == 80
+    changed = client.change(job_id, ControlChange(paused=True, workers=2)).control
+    assert (changed.priority, changed.paused, changed.workers) == (80, True, 2)
+    assert json.loads(farm.calls[-1].body) == {"paused": True, "workers": 2}
+    assert client.job(job_id).control == changed
+    with pytest.raises(UsageError, match="no priority 101"):
+        client.change(job_id, ControlChange(priority=101))
+
+
+def test_a_retry_goes_on_and_frames_are_requeued_by_name(client, farm, tmp_path):
+    job_id = submitted(client, tmp_path)
+    farm.plan(job_id, "1-3")
+    farm.fail(job_id, 2, "It broke.")
+    with pytest.raises(Conflict):
+        client.requeue(job_id, "1")
+    assert client.requeue(job_id, "1-3").frames.failed == 0
+    farm.end(job_id, JobState.FAILED)
+    assert client.retry(job_id).retrying
+
+
+def test_requeueing_is_not_repeated_when_its_answer_is_lost(client, farm, tmp_path):
+    job_id = submitted(client, tmp_path)
+    farm.plan(job_id, "1-3")
+    farm.fail(job_id, 2, "It broke.")
+    farm.away = 1
+    with pytest.raises(Unavailable):
+        client.requeue(job_id)
+
+
+def test_limits_are_read_and_set(client):
+    assert [(user.id, user.workers) for user in client.limits()] == [("local", None)]
+    assert client.limit("local", 3).workers == 3
+    assert client.limit("local", None).workers is None
+    with pytest.raises(NotFound):
+        client.limit("nobody/else", 3)
