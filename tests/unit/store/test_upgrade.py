@@ -93,6 +93,7 @@ def test_an_upgrade_works_on_each_kind_of_database(empty: str) -> None:
             "ALTER TABLE jobs DROP COLUMN costs",
             "ALTER TABLE jobs DROP COLUMN waits",
             "ALTER TABLE frames DROP COLUMN recuts",
+            "ALTER TABLE frames DROP COLUMN device",
             "ALTER TABLE intents DROP COLUMN data",
             "ALTER TABLE head DROP COLUMN host",
             "ALTER TABLE head DROP COLUMN pid",
