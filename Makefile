@@ -7,7 +7,7 @@ RUFF := .venv/bin/ruff
 # Names such as web and scenes are common in artists' folders: never take the caller's for ours.
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test lint format scenes addon bench clean
+.PHONY: help setup demo test lint format scenes addon bench chaos clean
 
 help:  ## list these
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -39,6 +39,10 @@ addon: setup  ## build the Blender add-on into dist, and check it with Blender's
 
 bench: setup  ## measure the farm against plain Blender on this machine
 	$(PYTHON) -P -m benchmarks
+
+chaos: setup  ## do FAULTS=3 faults drawn from SEED to real farms, in each of RUNS; LEDGER= is gone on with
+	@$(PYTHON) -P -m tests.chaos --seed $(or $(SEED),1) --runs $(or $(RUNS),3) --faults $(or $(FAULTS),3) \
+		$(if $(LEDGER),--ledger $(abspath $(LEDGER))) $(ARGS)
 
 clean:  ## remove what was built; the environment and the farm's home stay
 	rm -rf build dist demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,11 +26,12 @@ type Victims = Callable[[Site], list[psutil.Process]]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault. It lasts from ``seconds[0]`` to ``seconds[1]``; ``weight``: how often it is drawn."""
+    """A kind of fault, lasting from ``seconds[0]`` to ``seconds[1]``; ``weight``: how often it is drawn."""
 
     deed: Deed
     seconds: tuple[float, float] = (0.0, 0.0)
     weight: int = 2
+    database: str = ""  # it is one of farms with this one alone
 
 
 def _part(name: str) -> Victims:
@@ -93,10 +94,7 @@ def _fill(name: str, site: Site, dice: random.Random, seconds: float) -> str | N
 def _lock(site: Site, dice: random.Random, seconds: float) -> str | None:
     """Another program holds the database's lock for writing."""
     del dice
-    path = site.home / "farm.sqlite3"
-    if not path.exists():
-        return None
-    other = sqlite3.connect(path, timeout=30, isolation_level=None)
+    other = sqlite3.connect(site.home / "farm.sqlite3", timeout=30, isolation_level=None)
     try:
         other.execute("BEGIN EXCLUSIVE")
         time.sleep(seconds)
@@ -104,6 +102,30 @@ def _lock(site: Site, dice: random.Random, seconds: float) -> str | None:
     finally:
         other.close()
     return "the database"
+
+
+def _restart(number: signal.Signals, site: Site, dice: random.Random, seconds: float) -> str | None:
+    """PostgreSQL ends, with all connections broken, and is started again after a while."""
+    del dice
+    if site.postgres is None:
+        return None
+    site.postgres.stop(number)
+    time.sleep(seconds)
+    site.postgres.start()
+    return "PostgreSQL"
+
+
+def _stop_database(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """PostgreSQL is there, and answers nobody."""
+    del dice
+    if site.postgres is None:
+        return None
+    server = psutil.Process(site.postgres.process.pid)
+    with ExitStack() as held:
+        for process in (server, *server.children(recursive=True)):
+            held.enter_context(_stopped(process))
+        time.sleep(seconds)
+    return "PostgreSQL"
 
 
 def _second(site: Site, dice: random.Random, seconds: float) -> str | None:
@@ -198,5 +220,13 @@ KINDS: dict[str, Kind] = {
     "full storage": Kind(partial(_fill, "storage"), (3, 10), weight=1),
     "full scratch": Kind(partial(_fill, "scratch"), (3, 10), weight=2),
     "full home": Kind(partial(_fill, "home"), (3, 10), weight=2),
-    "locked database": Kind(_lock, (2, 20), weight=2),
+    "locked database": Kind(_lock, (2, 20), weight=2, database="sqlite"),
+    "restart database": Kind(partial(_restart, signal.SIGINT), (0, 6), weight=6, database="postgres"),
+    "kill database": Kind(partial(_restart, signal.SIGQUIT), (0, 6), weight=6, database="postgres"),
+    "stop database": Kind(_stop_database, (2, 15), weight=4, database="postgres"),
 }
+
+
+def kinds_for(database: str) -> tuple[str, ...]:
+    """All that can be done to a farm with this database, ``sqlite`` or ``postgres``."""
+    return tuple(name for name, kind in KINDS.items() if kind.database in ("", database))

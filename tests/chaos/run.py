@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from farm.domain.states import AttemptState, JobState
 from farm.store import schema
 from tests.chaos import jobs, pictures
-from tests.chaos.faults import KINDS
+from tests.chaos.faults import KINDS, kinds_for
 from tests.chaos.jobs import Errand
 from tests.chaos.ledger import Done, Entry
 from tests.chaos.pictures import Frames, References
@@ -44,7 +44,7 @@ class Plan:
     faults: tuple[Fault, ...]
 
 
-def drawn(seed: int, faults: int, kinds: Sequence[str] = tuple(KINDS), errands: int = 3) -> Plan:
+def drawn(seed: int, faults: int, kinds: Sequence[str] = kinds_for("sqlite"), errands: int = 3) -> Plan:
     """The plan of this seed."""
     dice = random.Random(seed)  # noqa: S311  to be drawn again
     chosen = dice.choices(kinds, [KINDS[kind].weight for kind in kinds], k=faults)

@@ -18,6 +18,7 @@ from farm.embedded.home import Home
 from farm.settings import Settings
 from farm.store import Database, schema
 from tests.chaos.store import Store
+from tests.postgres import PostgresServer
 
 _MB = 1024 * 1024
 
@@ -28,8 +29,8 @@ class Site:
     All of it lives in ``folder``; nothing is left of it after `down`.
     """
 
-    def __init__(self, folder: Path, database_url: str = "") -> None:
-        """Starts it; raises `TesseraError` with what went wrong."""
+    def __init__(self, folder: Path, database: str = "sqlite") -> None:
+        """Starts it with this database, ``sqlite`` or ``postgres``; raises `TesseraError`."""
         self.folder = folder
         self.home, self.scratch, storage = (folder / name for name in ("home", "scratch", "storage"))
         self.disks = {
@@ -38,8 +39,12 @@ class Site:
             "storage": Disk(storage, 3000 * _MB),
         }
         self.store = Store(storage, folder)
+        self.postgres = _postgres(folder) if database == "postgres" else None
         settings = Settings(
-            home=self.home, scratch=self.scratch, storage=self.store.settings, database_url=database_url
+            home=self.home,
+            scratch=self.scratch,
+            storage=self.store.settings,
+            database_url=self.postgres.new_database() if self.postgres else "",
         )
         self.farm = stack.start(settings, workers=2)
         self.database = Database(settings.database)
@@ -84,6 +89,8 @@ class Site:
         self.database.close()
         stack.stop(self.home)
         self.store.close()
+        if self.postgres is not None:
+            self.postgres.stop()
         ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
         left = [p for p in psutil.process_iter() if p.pid not in ours and p.status() != psutil.STATUS_ZOMBIE]
         told = [f"process {process.pid} is left: {' '.join(_line(process))}" for process in left]
@@ -118,6 +125,13 @@ class Disk:
 
     def close(self) -> None:
         _run("umount", "--lazy", str(self.folder))
+
+
+def _postgres(folder: Path) -> PostgresServer:
+    data = folder / "postgres"
+    data.mkdir()
+    folder.chmod(0o711)  # its user goes through here
+    return PostgresServer(data)
 
 
 def _run(*command: str) -> None:
