@@ -17,6 +17,8 @@ from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey
 from farm.domain.work import PieceRef, Progress, RenderClass, WorkerInfo
+from farm.planning.learned import Learned
+from farm.planning.model import Way
 
 #: Events of a task that are kept: it may wait for storage, and try again, for weeks.
 STORY = 20
@@ -68,6 +70,7 @@ class Frame:
     pieces: dict[int, Piece] = field(default_factory=dict)
     render_class: RenderClass | None = None
     recuts: tuple[Recut, ...] = ()  # revisions of its plan
+    races: int = 0  # whole frames that were begun beside the first
     device: Device | None = None  # where it moved, as it did not fit into what its job renders on
     foreign: set[str] = field(default_factory=set)  # workers found to be of another class than its own
     stranded: float | None = None  # since when no worker offers its class
@@ -89,6 +92,11 @@ class Job:
     owner: str = ""
     control: Control = field(default_factory=Control)
     costs: Costs = field(default_factory=Costs)
+    learned: Learned | None = None  # what `costs` follow from, since the first of it was learned here
+    told_costs: float = 0.0  # when they were last written down
+    ways: dict[int, list[Way]] = field(default_factory=dict)  # in which its frames may be cut, for so many
+    #: Costs of an earlier job of the scene, and the pixels times samples of its frames.
+    earlier_costs: tuple[Costs, float] | None = None
     waits: str = ""  # for what, as it was last told
     proves: str | None = None  # the job whose frames it verifies
     adds_to: str | None = None  # the job whose samples it adds to

@@ -181,6 +181,15 @@ class Plan(Value):
                     return tuple(piece for part in found for piece in part or ())
         return None
 
+    def settled(self, piece: int, there: Collection[int]) -> bool:
+        """Whether the pixels of a piece are there: itself, its parts, or what it is a part of."""
+        if self._covered(piece, there) is not None:
+            return True
+        for numbers, recut in zip(self.parts, self.recuts, strict=True):
+            if piece in numbers:
+                return recut.of is not None and self.settled(recut.of, there)
+        return False
+
     def drawn(self, there: Collection[int]) -> tuple[int, ...]:
         """Pieces that lie beside each other, for people: what is there, else what it was last cut in.
 

@@ -27,11 +27,11 @@ def _values() -> deque[float]:
 class Learned:
     """What was measured of one job since it was taken up; seconds of a worker of speed 1."""
 
+    before: Costs = field(default_factory=Costs)  # what was known when this began
     seen: float = 0.0  # whole frames' worth
     spent: float = 0.0
     paid: float = 0.0
     at: dict[str, int] = field(default_factory=dict)  # the frame that each worker last rendered some of
-    told: float = 0.0  # when it was last written down
     _first: deque[float] = field(default_factory=_values)  # a worker's first task, but for its pixels
     _first_sync: deque[float] = field(default_factory=_values)
     _sync: deque[float] = field(default_factory=_values)
@@ -73,10 +73,11 @@ class Learned:
         if pieces:
             self._frames.append(pieces)
 
-    def costs(self, before: Costs) -> Costs:
-        """What is known now; ``before`` is what was known when this began to be measured, if anything."""
+    def costs(self) -> Costs:
+        """What is known now."""
+        before = self.before
         if not self.seen:
-            return before.model_copy(update=self._money(before))
+            return before.model_copy(update=self._money())
         sync = _median(self._sync, before.sync if before.seen else _median(self._first_sync, 0.0))
         whole = _median(self._whole, None)
         if whole is None:
@@ -90,11 +91,11 @@ class Learned:
             rest=_median(self._rest, before.rest),
             finish=_median(self._finish, before.finish),
             spread=self._spread(before.spread),
-            **self._money(before),
+            **self._money(),
         )
 
-    def _money(self, before: Costs) -> dict[str, float]:
-        return {"spent": before.spent + self.spent, "paid": before.paid + self.paid}
+    def _money(self) -> dict[str, float]:
+        return {"spent": self.before.spent + self.spent, "paid": self.before.paid + self.paid}
 
     def _spread(self, before: float) -> float:
         if len(self._frames) < 3:

@@ -51,6 +51,15 @@ def test_a_whole_frame_that_is_cut_has_only_the_pieces_of_its_revisions() -> Non
     assert plan.piece(2).tile.core == plan.piece(1).tile.core
 
 
+def test_a_piece_is_settled_by_what_is_coarser_or_finer() -> None:
+    plan = TILED.recut((Recut(of=3, grid="2x1"), Recut(of=5, grid="1x2")))
+    assert [piece for piece in range(8) if plan.settled(piece, {3})] == [3, 4, 5, 6, 7]
+    assert [piece for piece in range(8) if plan.settled(piece, {4, 6, 7})] == [3, 4, 5, 6, 7]
+    assert [piece for piece in range(8) if plan.settled(piece, {0, 5, 6})] == [0, 5, 6, 7]
+    whole = WHOLE.recut((Recut(grid="2x1"), Recut(grid="1x2")))
+    assert [piece for piece in range(4) if whole.settled(piece, {0})] == [0]
+
+
 def test_what_is_drawn_lies_beside_each_other() -> None:
     plan = TILED.recut((Recut(of=3, grid="2x1"), Recut(of=5, grid="1x2")))
     assert plan.drawn(()) == (0, 1, 2, 4, 6, 7)
