@@ -7,6 +7,7 @@ from farm.dispatch import late
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
+from farm.dispatch.fitness import serves
 from farm.dispatch.ladder import Move
 from farm.dispatch.policy import CLASS_PATIENCE, stranded
 from farm.dispatch.refusals import cannot_verify
@@ -27,14 +28,11 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
     )
     if not (cut_up or job.proves):
         return
-    workers = desk.state.workers.values()
-    tasks_of: dict[int | None, list[Task]] = {}
-    for task in job.tasks.values():
-        tasks_of.setdefault(task.key.frame, []).append(task)
+    workers = [worker for worker in desk.state.workers.values() if serves(worker)]
     for frame in list(job.frames.values()):
         if frame.render_class is None and job.proves is None:
             continue
-        tasks = tasks_of.get(frame.number, [])
+        tasks = desk.tasks_of(job, frame.number)
         if not stranded(job, tasks, workers, now):
             frame.stranded = None
             job.gone -= {frame.render_class}
@@ -71,7 +69,7 @@ def begin_anew(
     device = device or frame.device
     if frame.state is not TaskState.WAITING:  # as one is that has only an earlier job's pieces
         desk.step_frame(job, frame, TaskEvent.ANEW)
-    desk.out.append(do.FrameAnew(job.id, frame.number, why, device))
+    desk.out.append(do.FrameAnew(job.id, frame.number, why, device, frame.recuts))
     late.drop(desk, job, frame)
     for task in waiting:
         task.failed_on.clear()
@@ -82,6 +80,7 @@ def begin_anew(
     for tile in there:
         _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), frame.pieces[tile])
     job.frames[frame.number] = Frame(frame.number, frame.state, recuts=frame.recuts, device=device)
+    desk.boards[job.id].refile(frame.number)
 
 
 def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> None:

@@ -78,8 +78,7 @@ def _piece_committed(desk: Desk, job: Job, frame: Frame, task: Task, worker_id: 
     )
     frame.pieces[tile] = Piece(ref, worker_id, result.seconds.total)
     if frame.render_class is None:
-        frame.render_class = result.render_class
-        desk.out.append(do.ClassSettled(job.id, frame.number, result.render_class))
+        desk.settle(job, frame, result.render_class)
     if cover_of(job, frame) is not None:
         if frame.recuts:
             give_up_others(desk, job, frame)

@@ -24,18 +24,16 @@ from collections.abc import Callable
 
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
-from farm.dispatch import late
-from farm.dispatch.anew import move_stranded
+from farm.dispatch import late, requeue
 from farm.dispatch.attempts import failed, succeeded
+from farm.dispatch.choosing import give_out
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_job
 from farm.dispatch.instructions import Instruction
-from farm.dispatch.policy import is_as_others
 from farm.dispatch.refusals import lost
-from farm.dispatch.starting import next_task, start
 from farm.dispatch.state import Job, State, Worker
-from farm.domain.states import JobEvent
-from farm.domain.work import RenderClass
+from farm.dispatch.upkeep import Upkeep
+from farm.domain.states import JOB_ENDED, JobEvent
 
 
 class Core:
@@ -44,11 +42,20 @@ class Core:
     def __init__(self, state: State, new_attempt_id: Callable[[], str]) -> None:
         self.state = state
         self._desk = Desk(state, new_attempt_id)
+        self._upkeep = Upkeep(self._desk)
+        for job in state.jobs.values():
+            requeue.resume(self._desk, job)
 
     def take_up(self, job: Job) -> list[Instruction]:
-        """A job that was just submitted."""
-        self.state.jobs[job.id] = job
-        self._desk.out.append(do.JobChanged(job.id, job.state))
+        """A job that was just submitted, or that waits since the last start; or one that failed or was
+        cancelled and is to go on after all, as `farm.dispatch.again` loads it.
+        """
+        self._desk.take_up(job)
+        if job.state in JOB_ENDED:
+            requeue.retry(self._desk, job)
+        else:
+            requeue.resume(self._desk, job)
+            self._desk.out.append(do.JobChanged(job.id, job.state))
         return self._desk.drain()
 
     def handle(self, event: told.Event, now: float) -> list[Instruction]:
@@ -58,9 +65,20 @@ class Core:
             case told.CancelAsked(job_id):
                 if job := self.state.jobs.get(job_id):
                     end_job(self._desk, job, JobEvent.CANCEL)
+            case told.ControlAsked(job_id, control):
+                if job := self.state.jobs.get(job_id):
+                    self._desk.control(job, control)
+            case told.RequeueAsked(job_id, frames):
+                if job := self.state.jobs.get(job_id):
+                    requeue.requeue(self._desk, job, frames)
+            case told.LimitsChanged(workers):
+                self.state.limits = dict(workers)
+                self._desk.unsure |= self.state.jobs.keys()
+            case told.WorkerAway(worker_id, why):
+                self._worker_away(worker_id, why)
             case told.EarlierFound(job_id, frames):
                 if job := self.state.jobs.get(job_id):
-                    job.ahead.update(frames)
+                    requeue.found(self._desk, job, frames)
             case told.WorkerJoined():
                 self._worker_joined(event, now)
             case told.WorkerLost(worker_id):
@@ -85,22 +103,9 @@ class Core:
         """Give every idle worker the most urgent task that it may take."""
         self._desk.now = now
         late.sweep(self._desk)
-        jobs = sorted(self.state.jobs.values(), key=lambda job: (job.created, job.id))
-        for job in jobs:
-            move_stranded(self._desk, job, now)
-        barren: set[tuple[str, RenderClass, str]] = set()  # what has nothing more, and for what workers
-        for worker in self.state.workers.values():
-            if worker.attempt is not None:
-                continue
-            for job in jobs:
-                alike = (job.id, worker.info.render_class, worker.info.device)
-                if job.id not in self.state.jobs or alike in barren:  # it may have ended: a stranded frame
-                    continue
-                if task := next_task(self._desk, job, worker, now):
-                    start(self._desk, job, task, worker, now)
-                    break
-                if is_as_others(job, worker):
-                    barren.add(alike)
+        self._upkeep.before(now)
+        give_out(self._desk, now)
+        self._upkeep.after(now)
         return self._desk.drain()
 
     def _worker_joined(self, event: told.WorkerJoined, now: float) -> None:
@@ -115,14 +120,21 @@ class Core:
             worker.attempt = attempt_id
             if attempt_id not in self.state.attempts and not late.goes_on(self._desk, worker, attempt_id):
                 self._desk.out.append(do.CancelAttempt(worker_id, attempt_id))
+        self._desk.worker_is(worker)
         self._desk.out.append(do.WorkerChanged(worker_id, event.info, worker.attempt))
+
+    def _worker_away(self, worker_id: str, why: str) -> None:
+        """What it is at goes on to its end, or is ended by the worker itself."""
+        if worker := self.state.workers.get(worker_id):
+            worker.info = worker.info.model_copy(update={"away": why})
+            self._desk.worker_is(worker)
+            self._desk.out.append(do.WorkerChanged(worker_id, worker.info, worker.attempt))
 
     def _worker_lost(self, worker_id: str, now: float) -> None:
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id:
                 failed(self._desk, attempt.id, lost(f"{worker_id} died."), now)
-        if self.state.workers.pop(worker_id, None):
-            self._desk.out.append(do.WorkerChanged(worker_id, None))
+        self._desk.worker_left(worker_id)
 
     def _fleet_met(self, now: float) -> None:
         """Workers that have not come back are lost with what they were at."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from farm.dispatch import instructions as do
 from farm.dispatch.covering import cut
+from farm.dispatch.dependencies import ended
 from farm.dispatch.desk import Desk
 from farm.dispatch.policy import HOPELESS_FRAMES
 from farm.dispatch.state import Frame, Job
-from farm.domain.states import JobEvent, TaskEvent
+from farm.domain.states import JOB, JobEvent, TaskEvent, step
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Failure
 
@@ -24,7 +25,7 @@ def end_frame(
     Its pieces are not needed any more, but for a job to which samples can be added.
     """
     desk.step_frame(job, frame, event)
-    for task in [task for task in job.tasks.values() if task.key.frame == frame.number]:
+    for task in desk.tasks_of(job, frame.number):
         desk.abandon(job, task)
     kept = job.keeps_pieces and event is TaskEvent.COMMIT
     if cut(job, frame) and not kept:
@@ -35,12 +36,13 @@ def end_frame(
         job.done += 1
     elif event is TaskEvent.FAIL:
         job.failed += 1
+        job.failed_frames.add(frame.number)
         job.first_error = job.first_error or f"Frame {frame.number}: {error}"
 
 
 def maybe_end(desk: Desk, job: Job) -> None:
     """After the end of a frame: is this the end of the job, or has its movie still to be made?"""
-    total = len(job.plan.frame_range) if job.plan else 0
+    total = job.plan.count if job.plan else 0
     look = f"See what happened with: farm show {job.id}"
     if job.done == 0 and job.failed >= HOPELESS_FRAMES and job.done + job.failed < total:
         what = f"The first {job.failed} frames failed, so the others were not tried. {job.first_error}"
@@ -65,10 +67,13 @@ def movie_failed(desk: Desk, job: Job, failure: Failure) -> None:
 
 def end_job(desk: Desk, job: Job, event: JobEvent, error: str = "", cure: str = "") -> None:
     """The end of a job; unless it is completed, what of it is open is cancelled."""
+    state = step(JOB, job.state, event, f"job {job.id}")
+    if job.id in desk.after:
+        desk.state.ended[job.id] = ended(job, state)
     if event is not JobEvent.COMPLETED:
         for frame in list(job.frames.values()):
             end_frame(desk, job, frame, TaskEvent.CANCEL)
         for task in list(job.tasks.values()):
             desk.abandon(job, task)
     desk.change_job(job, event, error, cure)
-    del desk.state.jobs[job.id]
+    desk.give_up(job)

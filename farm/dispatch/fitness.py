@@ -10,6 +10,11 @@ from farm.domain.task import TaskKind
 _ON_CPU = frozenset({TaskKind.INSPECT, TaskKind.FINISH, TaskKind.ENCODE})
 
 
+def serves(worker: Worker) -> bool:
+    """Whether this worker is given anything at all: it is neither away, nor set aside, nor being probed."""
+    return not (worker.info.away or worker.aside or worker.probing)
+
+
 def trusts(job: Job, worker: Worker) -> bool:
     """Whether this worker is given anything of the job: it is not set aside, nor being probed."""
     return not worker.aside and not worker.probing and job.id not in worker.barred

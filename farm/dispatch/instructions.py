@@ -123,12 +123,13 @@ class WorkerSetAside:
 
 @dataclass(frozen=True, slots=True)
 class FrameAnew:
-    """A frame begins again in another render class: its pieces, and what made them, count no more."""
+    """A frame begins again, in whatever render class: its pieces, and what made them, count no more."""
 
     job_id: str
     frame: int
     why: str
     device: Device | None = None  # that it is rendered on from now on; None: its job's
+    recuts: tuple[Recut, ...] = ()  # that its plan keeps
 
 
 @dataclass(frozen=True, slots=True)

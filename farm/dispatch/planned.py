@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from farm.dispatch import instructions as do
 from farm.dispatch.desk import Desk
-from farm.dispatch.ends import end_job
+from farm.dispatch.ends import end_job, maybe_end
 from farm.dispatch.policy import can_render
 from farm.dispatch.refusals import no_device
 from farm.dispatch.state import Job
@@ -16,9 +16,10 @@ from farm.planning import plan_job
 
 
 def begin(desk: Desk, job: Job) -> None:
-    """The first step of a job that waited."""
+    """The first step of a job that waited; of one that was begun before, the next."""
     if job.plan is not None:
         _planned(desk, job)
+        maybe_end(desk, job)
         return
     desk.change_job(job, JobEvent.INSPECT)
     desk.open_task(job, TaskKey(job.id, TaskKind.INSPECT))
@@ -50,5 +51,8 @@ def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
 
 def _planned(desk: Desk, job: Job) -> None:
     assert job.plan is not None  # noqa: S101  of the callers
-    desk.out.append(do.JobPlanned(job.id, job.plan))
+    if not job.opened:
+        order = "turn" if job.plan.in_order else job.control.order
+        job.plan = job.plan.model_copy(update={"order": order})
+        desk.out.append(do.JobPlanned(job.id, job.plan))
     desk.change_job(job, JobEvent.PLANNED)

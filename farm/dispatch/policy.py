@@ -1,12 +1,13 @@
-"""What a failure means, and which task comes next. Pure rules; the core applies them."""
+"""Who may do what: the rules of devices, render classes, memory and trust. Pure; the core applies them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from farm.dispatch.covering import cover_of
-from farm.dispatch.fitness import device_of, memory_for, trusts
+from farm.dispatch.fitness import device_of, memory_for, memory_on, serves, trusts
 from farm.dispatch.state import Job, Task, Worker
+from farm.domain.control import Needs
 from farm.domain.job import Device
 from farm.domain.states import TaskState
 from farm.domain.task import TaskKind
@@ -18,15 +19,6 @@ HOPELESS_FRAMES = 3
 AHEAD = 256
 #: Seconds that a frame's pieces wait for a worker of their render class, which may only be restarting.
 CLASS_PATIENCE = 60.0
-
-_RANK = {
-    TaskKind.INSPECT: 0,
-    TaskKind.FINISH: 1,
-    TaskKind.ENCODE: 1,
-    TaskKind.FRAME: 2,
-    TaskKind.TILE: 2,
-    TaskKind.VERIFY: 2,
-}
 
 
 def class_on(worker: Worker, device: Device) -> RenderClass | None:
@@ -41,6 +33,11 @@ def can_render(worker: Worker, device: Device) -> bool:
     return device in (Device.AUTO, Device.CPU) or device.value.upper() == worker.info.device
 
 
+def meets(worker: Worker, needs: Needs, device: Device) -> bool:
+    """Whether the worker has what a job asks of those that render it, on ``device``."""
+    return memory_on(worker, device) >= needs.memory and set(needs.tags) <= set(worker.info.tags)
+
+
 def may_take(job: Job, task: Task, worker: Worker) -> bool:
     """Could this worker do this task, if both were free?"""
     frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
@@ -52,7 +49,7 @@ def may_take(job: Job, task: Task, worker: Worker) -> bool:
         return True
     if task.key.kind is TaskKind.FINISH:  # composites on the CPU, for which only the build matters
         return settled is not None and settled.blender == worker.info.render_class.blender
-    if not can_render(worker, device):
+    if not can_render(worker, device) or not meets(worker, job.control.needs, device):
         return False
     if task.key.kind is TaskKind.FRAME:  # it takes no piece of another class in, whatever else is tried
         return True
@@ -76,25 +73,15 @@ def ready(job: Job, task: Task, now: float) -> bool:
 
 
 def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:
-    """May this worker take this task now? One that it failed on before is tried elsewhere first."""
+    """May this worker take this task now? One that it failed on before is tried elsewhere first: where
+    another serves that has not.
+    """
     if not ready(job, task, now) or not may_take(job, task, worker):
         return False
     tried = task.failed_on
     return worker.info.worker_id not in tried or all(
-        other.info.worker_id in tried or not may_take(job, task, other) for other in workers
-    )
-
-
-def is_as_others(job: Job, worker: Worker) -> bool:
-    """Whether this worker may take of the job whatever any other of its class and device may.
-
-    So where it finds nothing, they need not look: a thousand idle ones would look at a thousand tasks each.
-    """
-    if (job.plan is not None and job.plan.in_order) or not trusts(job, worker):
-        return False
-    name = worker.info.worker_id
-    return not any(name in task.failed_on or task.memory for task in job.tasks.values()) and not any(
-        name in frame.foreign for frame in job.frames.values()
+        other.info.worker_id in tried or not serves(other) or not may_take(job, task, other)
+        for other in workers
     )
 
 
@@ -102,7 +89,7 @@ def in_turn(job: Job, worker: Worker, workers: Mapping[str, Worker]) -> bool:
     """May this worker do anything of the job now, where its frames are rendered in order?
 
     Nothing runs beside a frame. The worker that rendered the last one has the scene played up to there:
-    it goes on, unless it is gone, or busy with another job.
+    it goes on, unless it is gone, or busy with another job, or given nothing of this one.
     """
     if job.plan is None or not job.plan.in_order:
         return True
@@ -111,52 +98,35 @@ def in_turn(job: Job, worker: Worker, workers: Mapping[str, Worker]) -> bool:
     bound = workers.get(job.bound or "")
     if bound is None or bound is worker or bound.attempt is not None:
         return True
-    return not can_render(bound, job.settings.device)  # it came back as another
-
-
-def may_open(job: Job, worker: Worker, workers: Collection[Worker], now: float) -> bool:
-    """May the job's next frame be opened for this worker?"""
-    if job.plan is None or job.opened >= len(job.plan.frame_range):
-        return False
-    if not can_render(worker, job.settings.device) or not trusts(job, worker):
-        return False
-    if job.plan.in_order and job.frames:
-        return False
-    held = sum(task.not_before > now for task in job.tasks.values())
-    if held >= len(workers):  # storage is away, or disks are full: the rest would fare no better
-        return False
-    if job.proves is None and job.adds_to is None:
+    device = job.settings.device
+    if not serves(bound) or not trusts(job, bound):
         return True
-    # What waits for a worker of its class is opened all the same, so that its patience can end, but it
-    # is not to fill the memory.
-    idle = sum(task.state is TaskState.WAITING for task in job.tasks.values())
-    return job.plan.frame_range[job.opened] in job.ahead and idle < max(len(workers), 1)
+    return not (
+        can_render(bound, device) and meets(bound, job.control.needs, device)
+    )  # it came back as another
 
 
 def unknown_ahead(job: Job) -> list[int]:
     """Frames to be opened soon of which the job does not know what the earlier job left; none mostly."""
-    if job.plan is None or (job.proves is None and job.adds_to is None) or len(job.ahead) > AHEAD // 2:
+    plan = job.plan
+    if plan is None or (job.proves is None and job.adds_to is None):
         return []
-    coming = job.plan.frame_range[job.opened : job.opened + AHEAD]
-    return [number for number in coming if number not in job.ahead]
+    if len(job.ahead) > AHEAD // 2:
+        return list(job.again)[:AHEAD]
+    coming = (plan.frame_at(index) for index in range(job.opened, min(job.opened + AHEAD, plan.count)))
+    return [*list(job.again)[:AHEAD], *(number for number in coming if number not in job.ahead)]
 
 
-def stranded(job: Job, tasks: Sequence[Task], workers: Collection[Worker], now: float) -> bool:
-    """Is a frame with these open tasks stuck in a render class that no live worker offers?
+def stranded(job: Job, tasks: Sequence[Task], serving: Collection[Worker], now: float) -> bool:
+    """Is a frame with these open tasks stuck in a render class that none of the workers that serve offers?
 
-    Only where a worker is here that could render the frame anew; else it just waits for workers.
+    Only where one is here that could render the frame anew; else it just waits for workers.
     """
     if any(task.state is not TaskState.WAITING for task in tasks):
         return False
-    if not any(can_render(worker, job.settings.device) for worker in workers):
+    device = job.settings.device
+    if not any(can_render(worker, device) and meets(worker, job.control.needs, device) for worker in serving):
         return False
     return any(
-        ready(job, task, now) and not any(may_take(job, task, worker) for worker in workers) for task in tasks
-    )
-
-
-def in_order(job: Job) -> Iterator[Task]:
-    """Open tasks, most urgent first: what frees pieces comes before what makes new ones."""
-    return iter(
-        sorted(job.tasks.values(), key=lambda t: (_RANK[t.key.kind], t.key.frame or 0, t.key.tile or 0))
+        ready(job, task, now) and not any(may_take(job, task, worker) for worker in serving) for task in tasks
     )

@@ -12,6 +12,7 @@ from farm.dispatch.core import Core
 from farm.dispatch.ladder import MAX_FAILURES
 from farm.dispatch.policy import unknown_ahead
 from farm.dispatch.state import Earlier, Job, State
+from farm.domain.control import Control
 from farm.domain.job import RenderSettings
 from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import Blob, LayerReport, SceneManifest, SceneReport
@@ -34,6 +35,8 @@ from farm.domain.work import (
 
 AVX2 = RenderClass(blender="5.2.3 abc", device="CPU", kernel="avx2")
 SSE = RenderClass(blender="5.2.3 abc", device="CPU", kernel="sse42")
+#: Frames as they come, so that tests are easy to read.
+TURN = Control(order="turn")
 MANIFEST = SceneManifest(main="a.blend", files={"a.blend": Blob(sha256="0" * 64, bytes=1)})
 
 
@@ -138,15 +141,17 @@ class Play:
 
     # --- doing ---
 
-    def submit(self, job_id: str = "j1", **settings: object) -> None:
-        self.take_up(
-            Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
-        )
+    def submit(
+        self, job_id: str = "j1", control: Control = TURN, owner: str = "ann", **settings: object
+    ) -> None:
+        job = Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
+        job.control, job.owner = control, owner
+        self.take_up(job)
 
     def verify(self, proves: str, frames: str, job_id: str = "v1", **settings: object) -> None:
         """Submit a job that verifies frames of another, as the service makes it: with its plan."""
         job = Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
-        job.proves, job.report = proves, report()
+        job.control, job.proves, job.report = TURN, proves, report()
         job.plan = Plan(frames=frames, width=640, height=360, reason="verified")
         self.take_up(job)
 
@@ -155,7 +160,7 @@ class Play:
     ) -> None:
         """Submit a job that adds to the samples of another."""
         job = Job(job_id, self.now, MANIFEST.scene_id, MANIFEST, RenderSettings.model_validate(settings))
-        job.adds_to, job.there = adds_to, there
+        job.control, job.adds_to, job.there = TURN, adds_to, there
         self.take_up(job)
 
     def take_up(self, job: Job) -> None:
