@@ -32,6 +32,7 @@ class Keeper:
         self.service = service
         self.ready = asyncio.Event()
         self.failed = asyncio.Event()  # never became ready
+        self.gone = asyncio.Event()  # has ended, and was not started again yet
         self._log_file = log_file
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
@@ -47,9 +48,13 @@ class Keeper:
                 for keeper in needed:
                     await keeper.ready.wait()
             began = time.monotonic()
-            code = await self._once()
+            self.gone.clear()
+            code = await self._once(
+                [keeper for keeper in needed if keeper.service.name in self.service.falls_with]
+            )
             was_ready = was_ready or self.ready.is_set()
             self.ready.clear()
+            self.gone.set()
             ends = 1 if time.monotonic() - began > _SETTLED else ends + 1
             last = tail(self._log_file, 20)
             if self._late:
@@ -75,8 +80,11 @@ class Keeper:
         await self._clear_away()
         self._tell(phase=Phase.STOPPED, pid=None)
 
-    async def _once(self) -> int:
-        """One life of the process, from start to end; gives its exit code, negative for a signal."""
+    async def _once(self, borne_by: list[Keeper]) -> int:
+        """One life of the process, from start to end; gives its exit code, negative for a signal.
+
+        Where one of ``borne_by`` ends, it is killed.
+        """
         self.service.tidy()
         for folder in self.service.fresh:
             folder.mkdir(mode=0o700, parents=True)
@@ -95,10 +103,12 @@ class Keeper:
         self._late = False
         self._tell(phase=Phase.STARTING, pid=process.pid)
         waiting = asyncio.create_task(self._until_ready(process))
+        falling = [asyncio.create_task(self._fall_with(keeper, process)) for keeper in borne_by]
         try:
             return await process.wait()
         finally:
-            waiting.cancel()
+            for task in (waiting, *falling):
+                task.cancel()
             if process.returncode is not None:
                 await self._clear_away()
 
@@ -112,6 +122,12 @@ class Keeper:
             await asyncio.sleep(0.1)
         self.ready.set()
         self._tell(phase=Phase.READY)
+
+    async def _fall_with(self, other: Keeper, process: asyncio.subprocess.Process) -> None:
+        await other.gone.wait()
+        log.warning("%s is ended, as %s has ended", self.service.name, other.service.name)
+        with suppress(ProcessLookupError):
+            process.kill()
 
     async def _clear_away(self) -> None:
         """Kill what is left of the process and of its session, such as Ray's workers."""

@@ -18,8 +18,9 @@ Probe = Callable[[], bool]
 class Service:
     """A program that the supervisor keeps running.
 
-    `needs` names the services that must be ready before it starts. `ready` is asked, in a thread,
-    until it says True. Durations are seconds.
+    `needs` names the services that must be ready before it starts, `falls_with` those of them whose end
+    is its own: it is killed, and starts again once they are back. `ready` is asked, in a thread, until it
+    says True. Durations are seconds.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Service:
     environment: Mapping[str, str]
     ready: Probe
     needs: tuple[str, ...] = ()
+    falls_with: tuple[str, ...] = ()
     patience: float = 90.0  # from its start until it must be ready
     grace: float = 3.0  # between SIGTERM and SIGKILL
     last_to_go: bool = False  # ends after the others have

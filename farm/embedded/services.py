@@ -56,6 +56,8 @@ def plan(settings: Settings) -> Plan:
             environment=given,
             ready=lambda: True,
             needs=below,
+            # Ray keeps nothing over its end; who speaks to the old one finds that out after a minute.
+            falls_with=() if settings.ray_address else ("ray",),
         )
     )
     services.append(

@@ -120,6 +120,27 @@ async def test_a_part_that_is_killed_comes_back_and_the_others_stay(farm: Farm) 
         assert farm.told("storage").pid == beside
 
 
+async def test_a_part_falls_with_the_one_that_bears_it_and_comes_back_after_it(farm: Farm) -> None:
+    borne = farm.part("dispatcher", needs=("storage", "ray"), falls_with=("ray",))
+    async with supervised(farm, farm.part("storage"), farm.part("ray"), borne):
+        await farm.until(lambda: farm.state.phase is Phase.READY)
+        before, ray, storage = (farm.told(name).pid for name in ("dispatcher", "ray", "storage"))
+        assert before is not None
+        assert ray is not None
+        assert storage is not None
+        found = Identity.of(before)
+
+        os.kill(storage, signal.SIGKILL)
+        await farm.until(lambda: farm.told("storage").restarts == 1)
+        assert found.alive, "it needs storage only to start"
+        os.kill(ray, signal.SIGKILL)
+        await farm.until(lambda: not found.alive)
+        await farm.until(lambda: farm.told("dispatcher").phase is Phase.READY)
+
+        assert farm.told("dispatcher").pid != before
+        assert farm.told("ray").phase is Phase.READY
+
+
 async def test_what_a_part_left_in_its_session_goes_before_it_comes_back(farm: Farm) -> None:
     parent = """
         import subprocess, sys

@@ -240,7 +240,7 @@ def test_a_store_and_a_cluster_that_are_named_are_used_and_none_started(home: Ho
     made = plan(settings)
 
     assert [service.name for service in made.services] == ["dispatcher", "web"]
-    assert made.services[0].needs == ()
+    assert made.services[0].needs == made.services[0].falls_with == ()
     assert made.services[0].environment["FARM_RAY_ADDRESS"] == "10.0.0.1:6379"
     assert "RAY_AUTH_TOKEN_PATH" not in made.services[0].environment
 
@@ -257,6 +257,7 @@ def test_everything_listens_on_this_machine_only_and_under_keys(home: Home) -> N
     assert not any(home.access_keys()[1] in part for part in made["storage"].command)
     assert "FARM_STORAGE__SECRET_KEY" not in made["ray"].environment
     assert made["dispatcher"].needs == ("storage", "ray")
+    assert made["dispatcher"].falls_with == ("ray",)
 
 
 def test_a_proxy_for_the_world_does_not_come_between_the_parts(
