@@ -34,6 +34,7 @@ from farm.cli.pause import pause, resume
 from farm.cli.priority import priority
 from farm.cli.render import render
 from farm.cli.rerender import rerender
+from farm.cli.simulate import simulate
 from farm.cli.retry import retry
 from farm.cli.speaker import Speaker, problem
 from farm.cli.status import status
@@ -70,6 +71,7 @@ COMMANDS = (
     up,
     down,
     status,
+    simulate,
     doctor,
 )
 _NAMED: dict[object, str] = {change: "set"}  # a name that is Python's own

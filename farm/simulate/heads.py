@@ -5,14 +5,18 @@ A head is told what happens and answers with instructions, as `farm.dispatch.cor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Protocol
 
 from farm.dispatch import events as told
 from farm.dispatch.core import Core
 from farm.dispatch.instructions import Instruction
-from farm.dispatch.state import Job, State
+from farm.dispatch.state import Attempt, Job, State
+from farm.domain.costs import Span
+from farm.domain.states import JobState
+from farm.domain.task import TaskKind
+from farm.planning.estimate import time_left
 from farm.simulate.plain import CHUNK, PlainHead
 from farm.simulate.scenario import Submitted
 
@@ -34,6 +38,9 @@ class Head(Protocol):
 
     def assign(self, now: float) -> Sequence[Instruction]:
         """Give idle workers something to do."""
+
+    def says(self) -> Iterator[tuple[str, Span]]:
+        """The seconds that it says are left, of each job of which it says any."""
 
 
 class OurHead:
@@ -64,6 +71,31 @@ class OurHead:
 
     def assign(self, now: float) -> Sequence[Instruction]:
         return self.core.assign(START + now)
+
+    def says(self) -> Iterator[tuple[str, Span]]:
+        """As `farm.service.outlook` says it, from the core's own state."""
+        at_it: dict[str, list[Attempt]] = {}
+        for attempt in self.core.state.attempts.values():
+            at_it.setdefault(attempt.key.job_id, []).append(attempt)
+        for job in self.core.state.jobs.values():
+            running = at_it.get(job.id, [])
+            if job.plan is None or job.state is not JobState.RENDERING:
+                continue
+            pieces = max(1, job.plan.pieces_per_frame)
+            begun = sum(_begun(attempt, pieces) for attempt in running)
+            begun += sum(len(frame.pieces) for frame in job.frames.values()) / pieces
+            frames = len(job.plan.frame_range) - job.done - job.failed - begun
+            left = time_left(job.costs, job.plan, max(frames, 0.0), len(running))
+            if left is not None:
+                yield job.id, left
+
+
+def _begun(attempt: Attempt, pieces: int) -> float:
+    counted = attempt.progress
+    if counted is None or not counted.samples or attempt.key.race:
+        return 0.0
+    share = counted.sample / counted.samples
+    return share / pieces if attempt.key.kind is TaskKind.TILE else share
 
 
 #: How a head is made, by the name of its policy.

@@ -12,7 +12,7 @@ with another at the frame where it broke off.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -20,10 +20,11 @@ from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.instructions import Instruction
 from farm.domain import keys
+from farm.domain.costs import Span
 from farm.domain.plan import Plan
 from farm.domain.states import AttemptState, JobState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.work import Order, WorkerInfo
+from farm.domain.work import Cause, Failure, Order, WorkerInfo
 from farm.simulate.scenario import Submitted
 
 #: Frames of a chunk.
@@ -73,15 +74,17 @@ class PlainHead:
                 self._workers[info.worker_id] = _Worker(info)
             case told.WorkerLost(worker_id):
                 worker = self._workers.pop(worker_id)
-                if worker.attempt is not None:
-                    self._again(worker.attempt, worker)
-                elif worker.chunk:
+                if (attempt_id := worker.attempt) is not None:
+                    key = self._again(attempt_id, worker)
+                    lost = Failure(cause=Cause.LOST, what=f"{worker_id} died.")
+                    return [do.AttemptEnded(attempt_id, key, worker_id, AttemptState.LOST, failure=lost)]
+                if worker.chunk:
                     self._give_back(worker)
             case told.Succeeded(attempt_id):
                 return self._succeeded(event, attempt_id)
             case told.Failed(attempt_id, failure):
-                key, worker_id = self._attempts[attempt_id]
-                self._again(attempt_id, self._workers[worker_id])
+                _, worker_id = self._attempts[attempt_id]
+                key = self._again(attempt_id, self._workers[worker_id])
                 return [do.AttemptEnded(attempt_id, key, worker_id, AttemptState.FAILED, failure=failure)]
         return []
 
@@ -92,6 +95,9 @@ class PlainHead:
             if worker.attempt is None and (key := self._next(worker)) is not None:
                 out += self._start(key, worker)
         return out
+
+    def says(self) -> Iterator[tuple[str, Span]]:
+        return iter(())
 
     def _succeeded(self, event: told.Succeeded, attempt_id: str) -> list[Instruction]:
         key, worker_id = self._attempts.pop(attempt_id)
@@ -116,13 +122,14 @@ class PlainHead:
         side = len(frames) if job.submitted.in_order else self._chunk
         return [deque(frames[start : start + side]) for start in range(0, len(frames), side)]
 
-    def _again(self, attempt_id: str, worker: _Worker) -> None:
+    def _again(self, attempt_id: str, worker: _Worker) -> TaskKey:
         """What was tried is tried elsewhere, with what else of its chunk is left."""
         key, _ = self._attempts.pop(attempt_id)
         worker.attempt = None
         worker.chunk.appendleft(key)
         self._jobs[key.job_id].running -= 1
         self._give_back(worker)
+        return key
 
     def _give_back(self, worker: _Worker) -> None:
         chunk, worker.chunk = worker.chunk, deque()
