@@ -17,10 +17,11 @@ from farm.domain.task import TaskKey
 from farm.domain.tiles import Size
 from farm.domain.work import Cause, Order, Progress, RenderClass, Result, Role, Seconds, StoredFile
 from farm.storage import Storage
+from workers.devices import driver
 from workers.failures import AttemptFailed, plain
 from workers.harvest import Harvested, harvest
 from workers.logs import AttemptLog
-from workers.patiently import patiently, together
+from workers.patiently import KEPT, patiently, together
 from workers.pictures import TEXT
 from workers.playhead import Playhead
 from workers.protocol import Count, Done, Look
@@ -30,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 #: Folder, in an attempt's prefix, of what is the farm's and not the artist's.
 OURS = "_farm"
+#: The phase of an attempt while storage is away.
+WAITING = "waiting for storage"
 _MOST = 1 << 31  # of a number that a child gives
 
 
@@ -50,6 +53,10 @@ class Attempt:
     peak_memory: int = 0
     notes: list[str] = field(default_factory=list)
     device_name: str = ""
+    seed: int | None = None
+    _phase: str = ""
+    _waits: int = 0  # calls that storage keeps waiting now
+    _waited: float = 0.0  # seconds, less the time at which the wait that lasts began
     _takes: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -109,7 +116,20 @@ class Attempt:
         )
 
     def phase(self, name: str) -> None:
+        self._phase = name
         self.tell(Progress(phase=name))
+
+    def waiting(self, away: bool) -> None:
+        """Tell that storage keeps this attempt waiting, or, once it is back for all that waited, go on."""
+        self._waits += 1 if away else -1
+        if self._waits == (1 if away else 0):
+            now = asyncio.get_running_loop().time()
+            self._waited += -now if away else now
+            self.tell(Progress(phase=WAITING if away else self._phase))
+
+    async def fetched(self, get: Callable[[], object]) -> None:
+        """Have ``get`` bring a file from storage, patiently; raises what it raises."""
+        await patiently(get, self.waiting)
 
     def count(self, count: Count) -> None:
         """Pass on what Cycles counted."""
@@ -124,12 +144,13 @@ class Attempt:
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Add the seconds spent inside to ``what``, a field of `Seconds`."""
-        began = asyncio.get_running_loop().time()
+        """Add the seconds spent inside to ``what``, a field of `Seconds`; storage being away costs none."""
+        loop = asyncio.get_running_loop()
+        began = loop.time() - self._waited
         try:
             yield
         finally:
-            self.spent[what] = self.spent.get(what, 0.0) + asyncio.get_running_loop().time() - began
+            self.spent[what] = self.spent.get(what, 0.0) + loop.time() - self._waited - began
 
     def heed(self, done: Done) -> None:
         """Take over what an answer says about itself; a child's numbers are believed only where sane."""
@@ -138,6 +159,8 @@ class Attempt:
             if math.isfinite(seconds) and 0 <= seconds < _MOST:
                 self.spent[name] = self.spent.get(name, 0.0) + seconds
         self.peak_memory = max(self.peak_memory, min(max(done.peak_memory, 0), 1 << 50))
+        if done.seed is not None and abs(done.seed) < _MOST:
+            self.seed = done.seed
         self.notes += [plain(note, 300) for note in done.notes[:20]]
 
     def check_device(self, done: Done) -> None:
@@ -167,13 +190,13 @@ class Attempt:
     async def store(self, files: Iterable[tuple[Role, str, Path, str]]) -> tuple[StoredFile, ...]:
         """Store files given as role, name, path and media type, all at once.
 
-        While storage is away it is tried again, for ten minutes: a picture that is rendered is worth
-        the wait. Raises what `Storage.put_file` raises.
+        While storage is away they are kept here and tried again, for an hour: a picture that is rendered
+        is worth the wait. Raises what `Storage.put_file` raises.
         """
 
         async def one(role: Role, name: str, path: Path, media: str) -> StoredFile:
             key = self.order.prefix + name
-            blob = await patiently(lambda: self.storage.put_file(key, path, media))
+            blob = await patiently(lambda: self.storage.put_file(key, path, media), self.waiting, KEPT)
             return StoredFile(role=role, name=name, key=key, blob=blob, media_type=media)
 
         self.phase("storing")
@@ -200,6 +223,8 @@ class Attempt:
             seconds=Seconds(**self.spent),
             render_class=render_class,
             device_name=self.device_name,
+            driver=driver(self.device),
+            seed=self.seed,
             peak_memory=self.peak_memory,
             notes=tuple(self.notes),
         )

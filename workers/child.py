@@ -166,7 +166,7 @@ def _answer(request: Request, link: Link, handlers: Mapping[type[Any], Handler])
     except MemoryError:
         traceback.print_exc()
         return Failed(
-            "out-of-memory", "The machine has not enough memory for this.", "Use a worker with more memory."
+            "out-of-memory", "There was not enough memory for this.", "Use a worker with more memory."
         )
     except OSError as error:
         traceback.print_exc()

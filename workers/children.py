@@ -49,7 +49,7 @@ class Child:
         self.ready = Ready(program="")
         self.peak_memory = 0  # bytes
         self._launch = launch
-        self._patience = patience
+        self.patience = patience  # with the answers to come; set anew for each attempt
         self._process: asyncio.subprocess.Process | None = None
         self._readers: asyncio.Future[Any] | None = None
         self._answer: asyncio.Future[Ready | Done | Failed | None] | None = None  # None: there is none
@@ -105,7 +105,7 @@ class Child:
         finally:
             self._on_count = None
         if isinstance(answer, Failed):
-            raise said_by_child(answer.cause, answer.what, answer.cure, answer.pieces)
+            raise said_by_child(answer.cause, answer.what, answer.cure, answer.pieces, self.peak_memory)
         self.peak_memory = max(self.peak_memory, answer.peak_memory)
         return answer
 
@@ -151,7 +151,7 @@ class Child:
             raise await self._death()
         vigil = self._vigil = Vigil(
             self._launch.program,
-            self._patience,
+            self.patience,
             lambda: families.computed(self.pid),
             loop.time(),
             starting=request is None,
@@ -161,7 +161,7 @@ class Child:
         try:
             if request is not None and self._process.stdin is not None:
                 self._process.stdin.write(encode(request))  # not drained: it may be past reading
-            tick = min(_TICK_SECONDS, self._patience.silence / 4, self._patience.idle / 10)
+            tick = min(_TICK_SECONDS, self.patience.silence / 4, self.patience.idle / 10)
             while not answer.done():
                 await asyncio.wait([answer], timeout=tick)
                 if not answer.done():

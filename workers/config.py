@@ -32,6 +32,8 @@ class WorkerConfig(Value):
     start_seconds: float = Field(default=180.0, gt=0)  # until a child says what it is
     silence_seconds: float = Field(default=30.0, gt=0)  # without a beat a child counts as hung
     idle_seconds: float = Field(default=900.0, gt=0)  # beating, but neither counting nor computing: hung
+    spinning_seconds: float = Field(default=6 * 3600.0, gt=0)  # computing, but counting nothing: hung too
+    probe_seconds: float = Field(default=240.0, gt=0)  # kernels that are compiled for it take a while
     tasks_per_process: int = Field(default=200, ge=1)  # a render process is replaced after as many
     process_bytes: int = Field(default=0, ge=0)  # … or beyond this much memory; 0: half the machine's
     output_files: int = Field(default=1000, ge=1)  # most files of one attempt

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 from pathlib import Path
 
 from farm.domain.work import Cause
+from workers import shortage
 from workers.failures import AttemptFailed
 
-_OUT_OF_MEMORY = re.compile(
-    r"out of (gpu |device |graphics )?memory|bad_alloc|malloc returns null|calloc returns null|"
-    r"CUDA_ERROR_OUT_OF_MEMORY|MemoryError|Cannot allocate memory",
-    re.IGNORECASE,
+#: Where the kernel counts whom it killed for lack of memory: on the machine, and in the container we are in.
+_COUNTERS = (
+    Path("/proc/vmstat"),
+    Path("/sys/fs/cgroup/memory.events"),
+    Path("/sys/fs/cgroup/memory/memory.oom_control"),
 )
 _WORDS = {
     signal.SIGABRT: "crashed (SIGABRT: it gave up by itself)",
@@ -31,13 +34,16 @@ _CURES = {
 
 
 def oom_kills() -> int:
-    """How many processes the kernel has killed for lack of memory since the machine started."""
-    try:
-        text = Path("/proc/vmstat").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
-    return int(found[1]) if found else 0
+    """A number that grows when the kernel kills a process for lack of memory.
+
+    A container with a limit of its own may hide the machine's counter, so that its own is added.
+    """
+    kills = 0
+    for counter in _COUNTERS:
+        with contextlib.suppress(OSError):
+            found = re.search(r"^oom_kill (\d+)$", counter.read_text(), re.MULTILINE)
+            kills += int(found[1]) if found else 0
+    return kills
 
 
 def signal_of(code: int, *, sandboxed: bool) -> signal.Signals | None:
@@ -57,12 +63,13 @@ def explained(
     Linux kills with SIGKILL when memory runs out, and says so only in its own counter (``oom_killed``).
     """
     number = signal_of(code, sandboxed=sandboxed)
-    if _OUT_OF_MEMORY.search(log) or (number is signal.SIGKILL and oom_killed):
-        used = f" ({peak_memory / 1e9:.1f} GB in use)" if peak_memory else ""
+    killed = number is signal.SIGKILL and oom_killed
+    if lacking := shortage.HOST if killed else shortage.missing(log):
         return AttemptFailed(
             Cause.OUT_OF_MEMORY,
-            f"{program} ran out of memory{used}.",
-            "Render with smaller textures or less geometry, or on a worker with more memory.",
+            f"{program} ran out of {lacking}{': the system ended it' if killed else ''}.",
+            f"Render with smaller textures or less geometry, or on a worker with more {lacking}.",
+            peak_memory=peak_memory,
         )
     if number is not None:
         words = _WORDS.get(number, f"ended by {number.name}")

@@ -39,18 +39,24 @@ CHILD_CAUSES = frozenset(
 class AttemptFailed(Exception):
     """The attempt ends here, for a reason that a person can read. Never leaves the worker.
 
-    ``pieces`` are those of a finish that are at fault, by number.
+    ``pieces`` are those of a finish that are at fault, by number; ``peak_memory`` is what the child had at
+    most, in bytes, where that is known.
     """
 
-    def __init__(self, cause: Cause, what: str, cure: str = "", pieces: Iterable[int] = ()) -> None:
+    def __init__(
+        self, cause: Cause, what: str, cure: str = "", pieces: Iterable[int] = (), peak_memory: int = 0
+    ) -> None:
         super().__init__(what)
         self.cause = cause
         self.what = what
         self.cure = cure
         self.pieces = tuple(pieces)
+        self.peak_memory = peak_memory
 
 
-def said_by_child(cause: str, what: str, cure: str, pieces: Iterable[int] = ()) -> AttemptFailed:
+def said_by_child(
+    cause: str, what: str, cure: str, pieces: Iterable[int] = (), peak_memory: int = 0
+) -> AttemptFailed:
     """A child's own reason, with nothing in it that it may not say."""
     try:
         known = Cause(cause)
@@ -59,7 +65,7 @@ def said_by_child(cause: str, what: str, cure: str, pieces: Iterable[int] = ()) 
     if known not in CHILD_CAUSES:
         known = Cause.INTERNAL
     return AttemptFailed(
-        known, plain(what) or "The child process failed without a word.", plain(cure), pieces
+        known, plain(what) or "The child process failed without a word.", plain(cure), pieces, peak_memory
     )
 
 

@@ -63,6 +63,9 @@ class Lending:
         return None
 
 
+ALWAYS = Lending()
+
+
 def seconds(text: str, name: str) -> float:
     """A duration such as “10m”, “90s” or “1.5h” in seconds; raises `UsageError` that names the setting."""
     found = _DURATION.fullmatch(text.strip().lower())

@@ -12,7 +12,7 @@ from farm.domain.control import TAG
 from farm.domain.errors import UsageError
 from farm.settings import MachineSettings, farm_home
 from workers.hours import Hours
-from workers.lending import Lending, seconds
+from workers.lending import ALWAYS, Lending, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Machine:
 
     tags: tuple[str, ...] = ()
     price: float = 0.0
-    lending: Lending = Lending()
+    lending: Lending = ALWAYS
 
 
 def this_machine() -> Machine:

@@ -14,8 +14,10 @@ class Outbox:
     """The worker's unacknowledged reports, in the order of their numbers.
 
     Guarantee: a result or a failure stays here, and is given again on every call, until `after`
-    reaches its number. Of an attempt's progress only the newest is kept, at most one a second; it goes
-    when the attempt ends. Numbers only grow. To be used from one event loop.
+    reaches its number, however long the head is away. Of an attempt's progress, and of whether the worker
+    itself is away, only the newest is kept, so that what piles up is one report for each attempt; progress
+    is told at most once a second and goes when the attempt ends. Numbers only grow. To be used from one
+    event loop.
     """
 
     def __init__(self, progress_seconds: float = PROGRESS_SECONDS) -> None:
@@ -46,6 +48,11 @@ class Outbox:
         else:
             self._add(Report(sequence=self._last + 1, attempt_id=attempt_id, failure=outcome))
 
+    def away(self, why: str) -> None:
+        """Tell that the worker takes no orders, or, where ``why`` is empty, that it does again."""
+        self._reports = [report for report in self._reports if report.away is None]
+        self._add(Report(sequence=self._last + 1, away=why))
+
     async def read(self, after: int, wait: float) -> list[Report]:
         """Reports numbered above ``after``, those up to it forgotten; waits for the first for ``wait`` s.
 
@@ -62,7 +69,7 @@ class Outbox:
 
     def ended(self) -> list[str]:
         """Attempts whose end the head has not acknowledged yet."""
-        return [report.attempt_id for report in self._reports if report.progress is None]
+        return [report.attempt_id for report in self._reports if report.result or report.failure]
 
     def close(self) -> None:
         """Stop the clock and wake whoever waits."""

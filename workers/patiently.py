@@ -9,23 +9,41 @@ from typing import Any
 
 from farm.domain.errors import Unavailable
 
-PATIENCE = 600.0  # seconds: a picture that took an hour is worth some minutes
+PATIENCE = 600.0  # seconds for what is only needed: another worker, later, may have more luck
+KEPT = 3600.0  # seconds for what was made here: a picture that took an hour is worth another
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
+#: Hears True when storage is found to be away, and False when it is back.
+type Waiting = Callable[[bool], None]
 
-async def patiently[T](call: Callable[[], T]) -> T:
+
+def unheard(away: bool) -> None:
+    """Where nobody needs to hear of it."""
+    del away
+
+
+async def patiently[T](call: Callable[[], T], waiting: Waiting = unheard, most: float | None = None) -> T:
     """What the blocking ``call`` gives; while it raises `Unavailable` it is tried again.
 
-    After `PATIENCE` seconds, the last `Unavailable` is raised. Anything else is raised at once.
+    After ``most`` seconds (None: `PATIENCE`), the last `Unavailable` is raised; anything else is raised at
+    once. A caller that is cancelled goes at once; a call that hangs is left to its thread.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + PATIENCE
+    deadline = loop.time() + (PATIENCE if most is None else most)
+    away = False
     for wait in itertools.chain(_WAITS, itertools.repeat(_WAITS[-1])):
         try:
-            return await asyncio.to_thread(call)
+            found = await asyncio.to_thread(call)
         except Unavailable:
             if loop.time() + wait > deadline:
                 raise
+            if not away:
+                away = True
+                waiting(True)
+        else:
+            if away:
+                waiting(False)
+            return found
         await asyncio.sleep(wait)
     raise AssertionError("itertools.repeat ended")
 

@@ -7,9 +7,9 @@ whatever Blender or a library prints can never be taken for a message. Paths are
 child sees them. A child is hostile ground: `decode` accepts only known kinds with known fields of
 the right type, and a line longer than `MAX_LINE` bytes is a protocol fault.
 
-Parent to child:  `Open`, `Inspect`, `RenderFrame`, `RenderTile`, `FinishFrame`, `EncodeVideo`; to the
-imaging process `CheckPiece`, `MergeFrame`, `Shrink`, `Compare`; to the reference process `RenderReference`,
-`CompareImages`.
+Parent to child:  `Open`, `Inspect`, `RenderFrame`, `RenderTile`, `FinishFrame`, `EncodeVideo`,
+`Probe`; to the imaging process `CheckPiece`, `MergeFrame`, `Shrink`, `Compare`; to the reference process
+`RenderReference`, `CompareImages`.
 Child to parent:  `Ready`, `Beat`, `Count`, `Done`, `Failed`. One `Done` or `Failed` answers each request.
 End of file on its input ends the child.
 """
@@ -137,6 +137,19 @@ class EncodeVideo:
     pictures: List[str]
     out_dir: str
     preview: bool = False
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Render a small scene of ours on ``device``, twice, in a process that has no scene open.
+
+    Answer: Done with ``device`` and ``seconds``, or Failed (bad-result) where the pictures are not what they
+    must be. ``folder`` is for files on the way.
+    """
+
+    device: str
+    folder: str
+    threads: int = 0  # 0: all
 
 
 @dataclass(frozen=True)
@@ -295,6 +308,7 @@ class Done:
     seconds: Dict[str, float] = field(default_factory=dict)  # load, sync, render, save
     device: str = ""  # what rendered, read back
     device_name: str = ""
+    seed: Optional[int] = None  # of the noise, with what a sample range adds to it
     report: Optional[Dict[str, Any]] = None
     notes: List[str] = field(default_factory=list)
     peak_memory: int = 0
@@ -317,6 +331,7 @@ Request = Union[
     RenderTile,
     FinishFrame,
     EncodeVideo,
+    Probe,
     CheckPiece,
     MergeFrame,
     Shrink,

@@ -14,7 +14,7 @@ from workers.children import Child
 from workers.config import WorkerConfig
 from workers.launch import Folders, launch
 from workers.logs import AttemptLog
-from workers.patiently import patiently
+from workers.patiently import Waiting, patiently, unheard
 from workers.playhead import Playhead
 from workers.protocol import Open
 from workers.runtimes import Runtime
@@ -43,7 +43,9 @@ class Ground:
     @property
     def patience(self) -> Patience:
         config = self.config
-        return Patience(config.start_seconds, config.silence_seconds, config.idle_seconds)
+        return Patience(
+            config.start_seconds, config.silence_seconds, config.idle_seconds, config.spinning_seconds
+        )
 
 
 @dataclass
@@ -58,7 +60,9 @@ class Session:
     manifest: SceneManifest
     runtime: Runtime
     root: Path
-    load_seconds: float = 0.0  # of the last time the scene was opened; 0 while it was warm
+    load_seconds: float = 0.0  # of the last time a process started and opened it; 0 while it was warm
+    patience: Patience | None = None  # of the order at work; None: the worker's own
+    waiting: Waiting = unheard  # told whether storage keeps the order at work waiting
     _laid_out: bool = False
     _render: Child | None = None
     _orders: int = 0
@@ -99,7 +103,7 @@ class Session:
             return
         self._stop = stop = threading.Event()
         try:
-            await patiently(lambda: self._lay_out_now(stop))
+            await patiently(lambda: self._lay_out_now(stop), self.waiting)
         except BaseException:
             stop.set()
             raise
@@ -113,6 +117,7 @@ class Session:
         """
         await self.lay_out()
         self.load_seconds = 0.0
+        began = asyncio.get_running_loop().time()
         if self._render is not None and (self._worn_out(self._render) or not self._leads_to(to)):
             await self._render.kill()
             self._render = None
@@ -121,8 +126,10 @@ class Session:
             self._orders = 0
             self._played = None
             await self._open(self._render)
+            self.load_seconds = asyncio.get_running_loop().time() - began
         self._played = to or self._played
         self._render.log = log
+        self._render.patience = self._patience
         self._orders += 1
         return self._render
 
@@ -154,8 +161,9 @@ class Session:
                 folders,
                 sandbox=self.ground.sandbox,
             )
-            self._imaging = await Child.start(start, log, self.ground.patience)
+            self._imaging = await Child.start(start, log, self._patience)
         self._imaging.log = log
+        self._imaging.patience = self._patience
         return self._imaging
 
     def strike(self) -> None:
@@ -190,18 +198,19 @@ class Session:
     async def _start_blender(self, program: str, module: str, log: AttemptLog) -> Child:
         folders = Folders(self.scratch, self.ground.driver_cache, (self.scene, self.inputs))
         start = launch(program, self.runtime, module, folders, sandbox=self.ground.sandbox)
-        return await Child.start(start, log, self.ground.patience)
+        return await Child.start(start, log, self._patience)
 
     async def _open(self, child: Child) -> None:
         """Open the scene; a process that could not is of no further use."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         try:
             await child.ask(Open(str(self.scene / self.manifest.main)))
         except BaseException:
             await child.kill()
             raise
-        self.load_seconds = loop.time() - began
+
+    @property
+    def _patience(self) -> Patience:
+        return self.patience or self.ground.patience
 
     def _worn_out(self, child: Child) -> bool:
         config = self.ground.config

@@ -1,15 +1,30 @@
-"""Watching one answer of a child: does it still live, and does it still move? Pure; time comes in."""
+"""Watching one answer of a child: does it still live, and does it still move? Pure; time comes in.
+
+The rule. A child beats once a second; one that is silent for `Patience.silence` hangs. One that beats moves
+as long as it counts (samples, phases, frames played) or computes (CPU time of its own). It hangs
+
+- after `Patience.idle` in which it did neither: it waits for something that never comes;
+- after `Patience.spinning` in which it computed, but counted nothing. That is long, because building a large
+  scene, compiling kernels and compositing count nothing either; but a driver whose GPU has stopped spins
+  on the CPU for ever.
+
+How long the frames of a job took to move on, which the head learns, shortens both, never below a floor,
+and lengthens neither: a worker's own limits are its owner's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from farm.domain.work import Cause
 from workers.failures import AttemptFailed
 
 _BUSY = 0.02  # of one core: a process below this, that counts nothing either, is stuck
 _LOOKS = 10  # CPU time is read so often in an idle period; reading it walks the process table
+_LEAST_IDLE = 60.0  # seconds: what was learned of a few frames is no law
+_LEAST_SPINNING = 3600.0
+_SPINNING = 10  # times as long as a child that does nothing, one that computes may count nothing
 
 
 @dataclass(frozen=True)
@@ -19,6 +34,17 @@ class Patience:
     start: float = 180.0  # until it says what it is
     silence: float = 30.0  # between two signs of life
     idle: float = 900.0  # beating, but neither counting nor computing
+    spinning: float = 6 * 3600.0  # computing, but counting nothing
+
+    def learned(self, seconds: float | None) -> Patience:
+        """This patience for a job whose frames have always moved on within ``seconds``."""
+        if seconds is None:
+            return self
+        return replace(
+            self,
+            idle=min(self.idle, max(_LEAST_IDLE, seconds)),
+            spinning=min(self.spinning, max(_LEAST_SPINNING, _SPINNING * seconds)),
+        )
 
 
 class Vigil:
@@ -31,7 +57,7 @@ class Vigil:
         self._patience = patience
         self._computed = computed
         self._starting = starting
-        self._began = self._heard = self._moved = self._looked = now
+        self._began = self._heard = self._moved = self._looked = self._counted = now
         self._worked: float | None = None  # CPU seconds at `_moved`; None: to be read at the next look
 
     def heard(self, now: float) -> None:
@@ -40,7 +66,7 @@ class Vigil:
 
     def counted(self, now: float) -> None:
         """The child got on."""
-        self._moved, self._worked = now, None
+        self._moved, self._worked, self._counted = now, None, now
 
     def check(self, now: float) -> None:
         """Raise `AttemptFailed` (hang) for a child that is silent or stuck."""
@@ -61,6 +87,12 @@ class Vigil:
 
     def _look(self, now: float) -> None:
         self._looked = now
+        if now - self._counted > self._patience.spinning:
+            raise AttemptFailed(
+                Cause.HANG,
+                f"{self._program} computes but has counted nothing for {(now - self._counted) / 3600:.1f} h.",
+                "Its GPU or driver may have stopped: see whether others render this frame.",
+            )
         worked = self._computed()
         if self._worked is None:
             self._worked = worked

@@ -13,7 +13,7 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from farm.domain.errors import Unavailable
+from farm.domain.errors import Unavailable, UsageError
 from farm.domain.work import Cause, Failure, Order, Result, WorkerInfo
 from farm.storage import Storage, open_storage
 from workers import runtimes, scene_folder, telemetry
@@ -30,12 +30,16 @@ from workers.devices import (
     render_class,
     worker_device,
 )
-from workers.failures import AttemptFailed, understood
+from workers.failures import AttemptFailed, plain, understood
 from workers.home import WorkerHome
 from workers.launch import Folders, launch
+from workers.lender import Lender, Senses
+from workers.lending import Away
 from workers.logs import AttemptLog
+from workers.machine import Machine, this_machine
+from workers.memory import Room, worded
 from workers.outbox import Outbox
-from workers.protocol import Ready
+from workers.protocol import Probe, Ready
 from workers.runtimes import Runtime
 from workers.sandbox import sandbox_status
 from workers.session import Ground, Modules, Session
@@ -54,6 +58,8 @@ class Worker:
       acknowledged: at least once, never lost while this process lives.
     - A child that crashes, hangs or lies costs one attempt, never the worker.
     - After `cancel` and `close` no process of the attempt is left.
+    - Where its owner lends the machine (`workers.lending`) and takes it back, what runs is ended within two
+      seconds, to be tried elsewhere for free, and no process is left.
 
     What it stores lies under the order's prefix and counts only once the head commits it, so an
     attempt that ends twice, or half, does no harm. To be used from one event loop.
@@ -66,9 +72,19 @@ class Worker:
         storage: Storage | None = None,
         modules: Modules | None = None,
         blenders: Sequence[Runtime] | None = None,
+        machine: Machine | None = None,
+        senses: Senses | None = None,
     ) -> None:
-        """Raises `Unavailable` where there is no Blender, and where the worker's id is in use here."""
+        """``machine`` None: what this machine's own settings say.
+
+        Raises `Unavailable` where there is no Blender, and where the worker's id is in use here; `UsageError`
+        where the machine's settings say something that cannot be.
+        """
         self._config = WorkerConfig.model_validate(config)
+        try:
+            self._machine = this_machine() if machine is None else machine
+        except UsageError as wrong:  # what a process that cannot begin leaves is one line
+            raise UsageError(f"{wrong.what} {wrong.cure}") from wrong
         self._storage = open_storage(self._config.storage_settings) if storage is None else storage
         self._runtimes = tuple(blenders) if blenders is not None else (runtimes.own(),)
         self._home = WorkerHome(self._config.scratch_root, self._config.worker_id)
@@ -89,6 +105,12 @@ class Worker:
         self._asking: asyncio.Task[Ready] | None = None
         self._running: tuple[str, asyncio.Task[None]] | None = None
         self._last: asyncio.Task[None] | None = None
+        self._probing: asyncio.Task[str] | None = None
+        self._lender: Lender | None = None
+        if not self._machine.lending.always:
+            self._lender = Lender(self._machine.lending, senses or Senses(), self._lent)
+        self._taken_back = ""  # why the running attempt is being ended, where its owner wants the machine
+        self._leaving: asyncio.Task[None] | None = None
 
     async def info(self) -> dict[str, Any]:
         """A `WorkerInfo`. The first call starts a render process to ask what it is.
@@ -101,6 +123,8 @@ class Worker:
         except AttemptFailed as failed:
             raise Unavailable(failed.what, failed.cure) from failed
         host = telemetry.host()
+        if self._lender is not None:
+            await self._lender.looked()
         return WorkerInfo(
             worker_id=self._config.worker_id,
             host=platform.node(),
@@ -111,13 +135,27 @@ class Worker:
             memory=host.memory,
             render_class=render_class(device, ready),
             sandboxed=self._ground.sandbox,
+            tags=self._machine.tags,
+            gpu_memory=gpu_memory(device),
+            driver=driver(device),
+            price=self._machine.price,
+            away=self._away.why if self._away else "",
         ).model_dump(mode="json")
 
     async def start(self, order: dict[str, Any]) -> None:
-        """Begin an attempt, an `Order`. Raises ValueError while one is running."""
+        """Begin an attempt, an `Order`. Raises ValueError while one is running.
+
+        While the machine is its owner's, the attempt is reported as preempted at once. While it is probed,
+        the attempt begins after that.
+        """
         if self._running is not None:
             raise ValueError(f"attempt {self._running[0]} is running; a worker does one at a time")
         parsed = Order.model_validate(order)
+        if self._lender is not None:
+            await self._lender.looked()
+        if self._away is not None:
+            self._outbox.end(parsed.attempt_id, _preempted(self._away.why))
+            return
         # Eager: a task that is cancelled before its first step never runs, and would report nothing.
         loop = asyncio.get_running_loop()
         name = f"attempt {parsed.attempt_id}"
@@ -126,6 +164,11 @@ class Worker:
     async def cancel(self, attempt_id: str) -> None:
         """End an attempt now; it reports that it was cancelled. One that has ended is left alone."""
         if self._running is None or self._running[0] != attempt_id:
+            return
+        await self._end_running()
+
+    async def _end_running(self) -> None:
+        if self._running is None:
             return
         task = self._running[1]
         if self._session is not None:
@@ -147,13 +190,31 @@ class Worker:
         running = [self._running[0]] if self._running is not None else []
         return [*self._outbox.ended(), *running]
 
+    async def probe(self) -> str:
+        """Render a small scene of ours in a process of its own: why that went wrong, empty where it did not.
+
+        Raises ValueError while an attempt runs, and while the machine is its owner's.
+        """
+        if self._lender is not None:
+            await self._lender.looked()
+        if self._running is not None:
+            raise ValueError(f"attempt {self._running[0]} is running; only an idle worker is probed")
+        if self._away is not None:
+            raise ValueError(f"the worker is away: {self._away.why}")
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(self._probed(), name="probe")
+        return await asyncio.shield(self._probing)
+
     async def close(self) -> None:
         """End everything that this worker started and delete its files; the machine's cache stays."""
-        if self._running is not None:
-            await self.cancel(self._running[0])
-        if self._asking is not None:
-            self._asking.cancel()
-        if going_on := [task for task in (self._last, self._asking) if task is not None]:
+        if self._lender is not None:
+            await self._lender.close()
+        await self._end_running()
+        for task in (self._asking, self._probing):
+            if task is not None:
+                task.cancel()
+        ours = (self._last, self._asking, self._probing, self._leaving)
+        if going_on := [task for task in ours if task is not None]:
             await asyncio.wait(going_on)
         await self._drop_session()
         self._outbox.close()
@@ -166,17 +227,80 @@ class Worker:
         self._running = (order.attempt_id, task)
         number = next(self._numbers)
         log = AttemptLog(self._home.folder / "logs" / f"{number}.txt")
+        outcome: Result | Failure
         try:
+            if self._probing is not None:
+                await asyncio.wait([self._probing])
             outcome = await self._outcome(order, log, number)
         except asyncio.CancelledError:
             outcome = Failure(cause=Cause.CANCELLED, what="The attempt was cancelled.")
+            if self._taken_back:
+                outcome = _preempted(self._taken_back)
             await self._after_failure()
         except Exception as error:  # noqa: BLE001  of the tidying up: the head must hear of it all the same
-            outcome = _told(understood(error), order)
+            outcome = _told(understood(error), order, self._room)
         log.finish()
-        self._running = None
+        self._running, self._taken_back = None, ""
         self._outbox.end(order.attempt_id, outcome)
+        if self._away is not None and self._session is not None:  # it was finished in its owner's time
+            await self._session.end_processes()
         await asyncio.to_thread(self._tidy, f"attempt-{number}", self._session, log)
+
+    @property
+    def _away(self) -> Away | None:
+        return None if self._lender is None else self._lender.away
+
+    def _lent(self, away: Away | None) -> None:
+        """The machine was taken back by its owner, or is lent again."""
+        self._outbox.away("" if away is None else away.why)
+        if away is not None and (self._leaving is None or self._leaving.done()):
+            self._leaving = asyncio.create_task(self._leave(), name="giving the machine back")
+
+    async def _leave(self) -> None:
+        """Leave the machine to its owner: end what runs, if it may not be finished, and what is warm."""
+        if self._away is not None and self._running is not None:
+            if not self._away.at_once:
+                return
+            self._taken_back = self._away.why
+            await self._end_running()
+        elif self._probing is not None and not self._probing.done():
+            self._probing.cancel()
+        elif self._session is not None:
+            await self._session.end_processes()
+
+    async def _probed(self) -> str:
+        """A probe, from its child's start to its end; what nobody foresaw is told too."""
+        folder = self._home.folder / "probing"
+        log = AttemptLog(self._home.folder / "logs" / "probe.txt")
+        try:
+            async with asyncio.timeout(self._config.probe_seconds):
+                device = worker_device(self._config.device, await self._identified())
+                start = launch(
+                    "Blender",
+                    self._runtimes[0],
+                    self._ground.modules.render,
+                    Folders(folder, self._ground.driver_cache),
+                    sandbox=self._ground.sandbox,
+                )
+                child = await Child.start(start, log, self._ground.patience)
+                try:
+                    done = await child.ask(Probe(device, str(folder), self._config.threads))
+                finally:
+                    await child.kill()
+            if done.device != device:
+                return f"Blender was to render with {device} but used “{plain(done.device, 40)}”."
+        except TimeoutError:
+            return f"It has not rendered a small scene in {self._config.probe_seconds:.0f} s."
+        except asyncio.CancelledError:
+            if self._away is None:
+                raise
+            return f"The machine was taken back: {self._away.why}."
+        except Exception as error:  # noqa: BLE001  whatever it is, the worker is not well
+            return _told(understood(error), None, self._room).what
+        finally:
+            log.finish()
+            await asyncio.to_thread(scene_folder.remove, folder)
+        return ""
 
     async def _outcome(self, order: Order, log: AttemptLog, number: int) -> Result | Failure:
         loop = asyncio.get_running_loop()
@@ -191,9 +315,9 @@ class Worker:
         except Exception as error:  # noqa: BLE001  whatever it is, it costs one attempt and not the worker
             failed = understood(error)
         if attempt is None:  # it came to nothing: what is warm has no part in that
-            return _told(failed, order)
+            return _told(failed, order, self._room)
         await self._after_failure()
-        told = _told(failed, order, log.telling())
+        told = _told(failed, order, self._room, log.telling())
         return told.model_copy(update={"files": await attempt.store_log()})
 
     async def _prepared(self, order: Order, log: AttemptLog, name: str) -> Attempt:
@@ -201,6 +325,7 @@ class Worker:
         if self._ready is not None:
             device_for(order, self._config, self._ready)
         session = await self._session_for(order)
+        session.patience = self._ground.patience.learned(order.patience)
         attempt = Attempt(
             order=order,
             session=session,
@@ -213,6 +338,7 @@ class Worker:
         )
         for folder in (attempt.work, attempt.inputs, attempt.kept):
             folder.mkdir(parents=True)
+        session.waiting = attempt.waiting
         return attempt
 
     async def _session_for(self, order: Order) -> Session:
@@ -231,6 +357,11 @@ class Worker:
             await session.end_processes()
             if not session.usable:
                 await self._drop_session()
+
+    @property
+    def _room(self) -> Room:
+        """The memory of this worker, as far as it is known yet."""
+        return Room(host=telemetry.host().memory, gpu=gpu_memory(self._config.device))
 
     async def _drop_session(self) -> None:
         """Close the session, also where the caller is cancelled meanwhile."""
@@ -272,13 +403,21 @@ class Worker:
             scene_folder.remove(session.inputs / name)
 
 
-def _told(failed: AttemptFailed, order: Order, log_tail: str = "") -> Failure:
+def _told(failed: AttemptFailed, order: Order | None, room: Room, log_tail: str = "") -> Failure:
     """The failure for the head. A child may blame any piece; those that it was given count, each once."""
-    given = {piece.tile for piece in order.pieces}
+    given = {piece.tile for piece in order.pieces} if order is not None else set()
     return Failure(
         cause=failed.cause,
-        what=failed.what,
+        what=worded(failed, room),
         cure=failed.cure,
         log_tail=log_tail,
         pieces=tuple(sorted(given.intersection(failed.pieces))),
+    )
+
+
+def _preempted(why: str) -> Failure:
+    return Failure(
+        cause=Cause.PREEMPTED,
+        what=f"The worker's owner took it back: {why}.",
+        cure="Nothing needs to be done: the farm tries again elsewhere.",
     )

@@ -36,7 +36,10 @@ class WorkerHandle(Protocol):
         ...
 
     async def start(self, order: Order) -> None:
-        """Begin; raises ValueError where it is busy."""
+        """Begin; raises ValueError where it is busy.
+
+        One whose machine is its owner's reports the attempt as preempted; one that is probed begins after.
+        """
         ...
 
     async def cancel(self, attempt_id: str) -> None: ...
@@ -49,7 +52,11 @@ class WorkerHandle(Protocol):
         ...
 
     async def probe(self) -> str:
-        """Have it, while it is idle, render a small scene of ours; why it is not well, empty where it is."""
+        """Have it render a small scene of ours; why it is not well, empty where it is.
+
+        Takes seconds, minutes where a GPU compiles its kernels first, and ends by itself. Raises ValueError
+        while it runs an attempt or its machine is its owner's.
+        """
         ...
 
     async def kill(self) -> None:

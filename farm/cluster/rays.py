@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable
 from typing import Any
 
@@ -117,8 +118,17 @@ async def _answer(call: Awaitable[Any]) -> Any:
         if isinstance(error, ValueError):
             raise
         raise WorkerGone(f"it failed: {error}") from error
-    except (RayActorError, RayError) as error:
-        raise WorkerGone(str(error)) from error
+    except RayError as error:
+        raise WorkerGone(_reason(error)) from error
+
+
+def _reason(error: RayError) -> str:
+    """Why an actor is gone; of one that could not begin, what it said, without Ray's words around it."""
+    said = str(error).rstrip()
+    if not isinstance(error, RayActorError) or not error.actor_init_failed:
+        return said
+    *_, last = said.splitlines()  # of a traceback: “farm.domain.errors.UsageError: …”
+    return re.sub(r"^[\w.]+: ", "", last)
 
 
 def worker_config(settings: Settings, slot: Slot) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from farm.embedded import ray_head, seaweed
 from farm.embedded.home import Home
 from farm.embedded.ports import check, find_free, is_free
 from farm.embedded.service import Service, answers
-from farm.settings import Settings
+from farm.settings import MachineSettings, Settings
 
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
@@ -44,7 +44,7 @@ def plan(settings: Settings) -> Plan:
     if not settings.storage.endpoint:
         services.append(seaweed.service(home, ports, inherited))
     if not settings.ray_address:
-        services.append(ray_head.service(home, ports, inherited))
+        services.append(ray_head.service(home, ports, {**inherited, **_of_the_machine(settings)}))
     given = {**inherited, **variables(settings, home, ports)}
     if not settings.ray_address:
         given |= ray_head.environment(home)
@@ -114,6 +114,13 @@ def carried(settings: Settings) -> dict[str, str]:
     if store.folder is not None:
         given["FARM_STORAGE__FOLDER"] = str(store.folder)
     return given
+
+
+def _of_the_machine(settings: Settings) -> dict[str, str]:
+    """What workers, which Ray starts, read of their own machine (`farm.settings.MachineSettings`)."""
+    names = (f"FARM_{name.upper()}" for name in MachineSettings.model_fields)
+    said = {name: os.environ[name] for name in names if name in os.environ}
+    return {"FARM_HOME": str(settings.home), **said}
 
 
 def _inherited() -> dict[str, str]:

@@ -114,6 +114,38 @@ async def test_cancelling_what_is_not_there_changes_nothing(worker: WorkerHandle
     assert await worker.reports(0, 0) == []
 
 
+async def test_an_idle_worker_is_probed_and_one_at_work_is_not(worker: WorkerHandle) -> None:
+    assert await worker.probe() == ""
+    await worker.start(order("a1"))
+    with pytest.raises(ValueError, match=r"busy|running"):
+        await worker.probe()
+    await worker.cancel("a1")
+
+
+@pytest.mark.parametrize("cluster", ["ray"], indirect=True)
+async def test_a_worker_says_what_its_own_machine_s_settings_say_or_why_it_does_not_start(
+    cluster: Cluster, running_farm: RunningFarm
+) -> None:
+    node = (await cluster.slots())[0].node_id
+    slot = Slot("contract-2", node, gpu=False, threads=1)
+    config = running_farm.home / "config.toml"
+    try:
+        config.write_text('worker_tags = ["RTX 4090"]\n')
+        with pytest.raises(WorkerGone) as caught:
+            await (await cluster.worker(slot)).info()
+        assert str(caught.value) == (
+            "FARM_WORKER_TAGS has “RTX 4090”, which is not a tag. "
+            "Tags are short words of a-z, 0-9, dot, dash and underscore: FARM_WORKER_TAGS=rtx,studio-b."
+        )
+        config.write_text('worker_tags = ["rtx", "quiet"]\nworker_price = 0.45\n')
+        worker = await cluster.worker(slot)
+        info = await worker.info()
+        assert (info.tags, info.price, info.away) == (("quiet", "rtx"), 0.45, "")
+        await worker.kill()
+    finally:
+        config.unlink()
+
+
 async def test_a_dead_worker_is_gone_for_every_call_and_is_replaced(
     cluster: Cluster, slot: Slot, worker: WorkerHandle
 ) -> None:

@@ -31,6 +31,8 @@ class ScriptedWorker:
         self._news = asyncio.Event()
         self.dead = False
         self.orders: list[Order] = []
+        self.probes = 0
+        self.ails = ""  # what a probe finds
 
     def _alive(self) -> None:
         if self.dead:
@@ -87,6 +89,14 @@ class ScriptedWorker:
                 return []
         self._alive()
         return list(self._reports)
+
+    async def probe(self) -> str:
+        self._alive()
+        if self._running:
+            raise ValueError("it is busy")
+        self.probes += 1
+        await asyncio.sleep(0)
+        return self.ails
 
     async def kill(self) -> None:
         self.dead = True

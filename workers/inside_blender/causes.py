@@ -5,6 +5,7 @@ Causes are the values of ``farm.domain.work.Cause``, which cannot be imported he
 
 from __future__ import annotations
 
+from workers import shortage
 from workers.child import Refusal
 
 BAD_SCENE = "bad-scene"
@@ -35,11 +36,11 @@ def from_blender(error: RuntimeError, doing: str) -> Refusal:
             f"Blender cannot name {doing}. {' '.join(line.lstrip('- ') for line in lines[1:])}",
             "Correct the output path in the file; a brace that is meant is written twice.",
         )
-    if "out of memory" in lower or "out of gpu memory" in lower or "bad_alloc" in lower:
+    if lacking := shortage.missing(text):
         return Refusal(
             OUT_OF_MEMORY,
-            f"Blender ran out of memory for {doing}: {text}.",
-            "Use a worker with more memory.",
+            f"Blender ran out of {lacking} for {doing}: {text}.",
+            f"Use a worker with more {lacking}, smaller textures or less geometry.",
         )
     if "no space left" in lower:
         return Refusal(

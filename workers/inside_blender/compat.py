@@ -69,6 +69,15 @@ def compositor_trees() -> Iterator[Any]:
             yield tree
 
 
+def plain_world(world: Any, color: tuple[float, float, float]) -> None:
+    """Have ``world``, a new one, shine in one colour: new worlds have nodes from 5.0 on, and none before."""
+    if world.node_tree is None:
+        world.color = color
+    else:
+        background = next(node for node in world.node_tree.nodes if node.bl_idname == "ShaderNodeBackground")
+        background.inputs["Color"].default_value = (*color, 1.0)
+
+
 def set_format(settings: Any, file_format: str) -> None:
     """Set an ``ImageFormatSettings`` to ``file_format``, whatever it was before."""
     if hasattr(settings, "media_type"):

@@ -48,6 +48,7 @@ def save_frame(
         seconds=seconds,
         device=devices.rendered_on(scene),
         device_name=device_name,
+        seed=int(scene.cycles.seed),
         notes=notes,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,18 @@ import bpy
 
 from workers import protocol
 from workers.child import Handler, Link, Refusal
-from workers.inside_blender import compat, devices, encode, finish, frame, opening, playing, report, tile
+from workers.inside_blender import (
+    compat,
+    devices,
+    encode,
+    finish,
+    frame,
+    opening,
+    playing,
+    probe,
+    report,
+    tile,
+)
 from workers.inside_blender.causes import BAD_SCENE
 from workers.inside_blender.session import Session
 
@@ -20,6 +32,7 @@ _STEPS: dict[type[Any], Callable[[Session, Any], protocol.Done]] = {
     protocol.RenderTile: tile.render_tile,
     protocol.FinishFrame: finish.finish_frame,
     protocol.EncodeVideo: encode.encode_video,
+    protocol.Probe: probe.render_probe,
 }
 
 
@@ -41,11 +54,16 @@ def handlers(link: Link) -> dict[type[Any], Handler]:
 
     def handler(step: Callable[[Session, Any], protocol.Done]) -> Handler:
         def answer(request: Any, _: Link) -> protocol.Done:
-            if not session.path and not isinstance(request, protocol.Open):
+            if not session.path and not isinstance(request, (protocol.Open, protocol.Probe)):
                 raise Refusal(BAD_SCENE, "No scene is open.", "Open one first.")
-            if isinstance(request, (protocol.RenderFrame, protocol.RenderTile)):
-                playing.play(session, request.look)
-            return step(session, request)
+            if not isinstance(request, (protocol.RenderFrame, protocol.RenderTile)):
+                return step(session, request)
+            started = time.monotonic()
+            playing.play(session, request.look)
+            played = time.monotonic() - started if request.look.play_from is not None else 0.0
+            done = step(session, request)
+            done.seconds["sync"] = done.seconds.get("sync", 0.0) + played  # what a frame costs, however cut
+            return done
 
         return answer
 

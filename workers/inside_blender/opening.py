@@ -29,7 +29,7 @@ def open_file(session: Session, request: Open) -> Done:
     if session.path:
         raise Refusal(BAD_SCENE, f"“{name}” cannot be opened: this process already has a scene.")
     check_head(name, _head(Path(request.path)))
-    _factory_preferences()
+    factory_preferences()
     started = time.monotonic()
     try:
         bpy.ops.wm.open_mainfile(filepath=request.path, load_ui=False, use_scripts=False)
@@ -106,7 +106,7 @@ def _unopened(path: str, text: str) -> Refusal:
     return Refusal(BAD_SCENE, f"Blender cannot open “{name}”: {reason}.", "Try to open it in Blender itself.")
 
 
-def _factory_preferences() -> None:
+def factory_preferences() -> None:
     """Nobody's own preferences may change a picture, run a script or reach the network."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.context.preferences.filepaths.use_scripts_auto_execute = False

@@ -49,6 +49,7 @@ def render_tile(session: Session, request: RenderTile) -> Done:
             seconds=seconds,
             device=devices.rendered_on(scene),
             device_name=device_name,
+            seed=int(scene.cycles.seed),
         )
 
 

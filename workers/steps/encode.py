@@ -14,7 +14,7 @@ from workers import scene_folder
 from workers.attempt import OURS, Attempt
 from workers.failures import AttemptFailed
 from workers.movies import check_movie
-from workers.patiently import patiently, together
+from workers.patiently import together
 from workers.pictures import EXR, JPEG, PNG, kind_of, media_type, size_of
 from workers.protocol import EncodeVideo, Look
 from workers.steps.films import Film, films
@@ -55,7 +55,7 @@ async def _fetch(attempt: Attempt, film: Film, folder: Path) -> list[Path]:
     async def one(number: int, picture: FramePicture) -> Path:
         path, file = folder / f"{number:07d}", picture.file
         async with slots:
-            await patiently(lambda: attempt.storage.get_file(file.key, path, file.blob))
+            await attempt.fetched(lambda: attempt.storage.get_file(file.key, path, file.blob))
         return path
 
     paths = await together(one(number, picture) for number, picture in enumerate(film.pictures))

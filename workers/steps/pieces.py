@@ -9,7 +9,7 @@ from farm.domain.work import Cause, PieceRef, RenderClass
 from farm.storage import Damaged
 from workers.attempt import Attempt
 from workers.failures import AttemptFailed
-from workers.patiently import patiently, together
+from workers.patiently import together
 from workers.protocol import PieceFile
 from workers.steps.tile import range_words
 
@@ -19,11 +19,16 @@ _AGAIN = "Nothing needs to be done."
 
 def check_pieces(attempt: Attempt) -> RenderClass:
     """The one render class of the pieces; raises `AttemptFailed` unless they are all there, once each."""
-    pieces, wanted = attempt.order.pieces, attempt.plan.pieces_per_frame
-    if wanted == 0 or sorted(piece.tile for piece in pieces) != list(range(wanted)):
+    pieces, plan = attempt.order.pieces, attempt.plan
+    numbers = sorted(piece.tile for piece in pieces)
+    cover = plan.cover(numbers)
+    if cover is None or sorted(cover) != numbers:
+        wanted = f"the pieces 1 to {plan.pieces_per_frame}, once each"
+        if plan.recuts:
+            wanted = "pieces with each of its pixels in one of them"
         raise AttemptFailed(
             Cause.BAD_RESULT,
-            f"Frame {attempt.frame} needs the pieces 1 to {wanted}, once each; "
+            f"Frame {attempt.frame} needs {wanted}; "
             f"there are {', '.join(str(piece.tile + 1) for piece in pieces) or 'none'}.",
             "This is a fault of the farm; cancel the job and submit it again.",
         )
@@ -51,7 +56,7 @@ async def fetched(attempt: Attempt, refs: list[PieceRef]) -> list[PieceFile]:
         path = folder / f"{piece.tile:05d}.exr"
         async with slots:
             try:
-                await patiently(lambda: attempt.storage.get_file(piece.key, path, piece.blob))
+                await attempt.fetched(lambda: attempt.storage.get_file(piece.key, path, piece.blob))
             except (NotFound, Damaged):
                 return None
         cut = attempt.plan.piece(piece.tile)
@@ -69,8 +74,8 @@ async def fetched(attempt: Attempt, refs: list[PieceRef]) -> list[PieceFile]:
     if gone:
         raise AttemptFailed(
             Cause.BAD_RESULT,
-            f"{_named(gone, len(refs))} {'is' if len(gone) == 1 else 'are'} gone from storage, or damaged "
-            f"there. {_rendered_again(gone)}",
+            f"{_named(gone, attempt.plan.pieces)} {'is' if len(gone) == 1 else 'are'} gone from storage, "
+            f"or damaged there. {_rendered_again(gone)}",
             _AGAIN,
             gone,
         )

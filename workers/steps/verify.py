@@ -17,7 +17,7 @@ from workers.attempt import Attempt
 from workers.children import Child
 from workers.devices import device_for, render_class
 from workers.failures import AttemptFailed
-from workers.patiently import patiently, together
+from workers.patiently import together
 from workers.protocol import Look, RenderReference
 from workers.steps.comparing import OUT, PASSES, output_rows, pass_rows, reference_of, tolerance
 
@@ -129,7 +129,7 @@ async def _fetched(attempt: Attempt, files: list[StoredFile]) -> dict[str, Path 
         async with slots:
             for last in (False, True):
                 try:
-                    await patiently(lambda: attempt.storage.get_file(file.key, path, file.blob))
+                    await attempt.fetched(lambda: attempt.storage.get_file(file.key, path, file.blob))
                 except NotFound:
                     return "the farm no longer has this file"
                 except Damaged:

@@ -17,10 +17,13 @@ from farm.domain.task import TaskKey
 from farm.domain.work import Order, PieceRef
 from farm.storage import MemoryStorage
 from tests.processes import forget_others
+from workers.lender import Senses
+from workers.machine import Machine
 from workers.session import Modules
 from workers.worker import Worker
 
 FAKE = Modules(*("workers.fake_child",) * 3)
+NOTHING_SAID = Machine()
 PLAN = Plan(frames="1-3", width=64, height=36, reason="test")
 TILED = Plan(frames="1-3", width=64, height=36, grid="2x2", overlap=4, reason="test")
 
@@ -80,7 +83,7 @@ class Bench:
                 for report in await self.worker.reports(after, 5):
                     self.seen.append(report)
                     after = report["sequence"]
-                    if report["progress"] is None:
+                    if report["result"] or report["failure"]:
                         await self.worker.reports(after, 0)
                         return report
 
@@ -119,6 +122,8 @@ class Bench:
                     self.seen.append(report)
                     after = report["sequence"]
                     told = report["progress"]
+                    if report["away"] is not None:
+                        continue
                     assert told is not None, report
                     if told["phase"] == phase and told["sample"] >= sample:
                         return
@@ -152,9 +157,14 @@ async def make_bench(
     """Benches with settings of their own; ``modules=None`` for the real children."""
     made: list[Worker] = []
 
-    async def make(modules: Modules | None = FAKE, **config: Any) -> Bench:
+    async def make(
+        modules: Modules | None = FAKE,
+        machine: Machine = NOTHING_SAID,
+        senses: Senses | None = None,
+        **config: Any,
+    ) -> Bench:
         base = {"worker_id": "w1", "scratch": str(tmp_path), "sandbox": False}
-        worker = Worker(base | config, storage=storage, modules=modules)
+        worker = Worker(base | config, storage=storage, modules=modules, machine=machine, senses=senses)
         made.append(worker)
         return Bench(worker, storage)
 

@@ -138,10 +138,27 @@ async def test_a_picture_waits_for_storage_to_come_back(bench: Bench) -> None:
     await bench.worker.start(bench.order("job/1/whole", bench.scene("renderframe = slow 25")))
     await bench.progress("rendering", 1)
     bench.storage.away = True
-    await bench.progress("storing")
+    await bench.progress("waiting for storage")
     bench.storage.away = False
     report = await bench.end()
     assert report["result"]["files"][0]["name"] == "shot_0001.png"
+    seconds = report["result"]["seconds"]
+    parts = ("fetch", "load", "sync", "render", "save", "store")
+    assert sum(seconds[part] for part in parts) < seconds["total"]
+
+
+async def test_while_the_head_is_away_a_worker_goes_on_and_keeps_what_it_has(bench: Bench) -> None:
+    scene = bench.scene()
+    for frame in (1, 2, 3):
+        await bench.worker.start(bench.order(f"job/{frame}/whole", scene))
+        while bench.worker._running is not None:
+            await asyncio.sleep(0.01)
+    kept = await bench.worker.reports(0, 0)
+    assert [(r["attempt_id"], r["result"] is not None) for r in kept] == [
+        ("attempt1", True),
+        ("attempt2", True),
+        ("attempt3", True),
+    ]
 
 
 async def test_storage_that_stays_away_is_a_storage_failure(
@@ -160,7 +177,7 @@ async def test_cancelling_while_storage_is_away_ends_at_once(bench: Bench) -> No
     scene = bench.scene()
     bench.storage.away = True
     await bench.worker.start(bench.order("job/1/whole", scene))
-    await bench.progress("fetching")
+    await bench.progress("waiting for storage")
     async with asyncio.timeout(2):
         await bench.worker.cancel("attempt1")
     assert (await bench.end())["failure"]["cause"] == "cancelled"

@@ -57,8 +57,20 @@ def test_days_go_over_the_end_of_the_week() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "19-8", "25:00-08:00", "19:60-20:00", "19:00-19:00", "24:00-08:00", "mon-xyz", "sat,,sun"]
-    + ["mon19:00-20:00", "19:00-08:00 sat", "24:01-24:02"],
+    [
+        "",
+        "x",
+        "19-8",
+        "25:00-08:00",
+        "19:60-20:00",
+        "19:00-19:00",
+        "24:00-08:00",
+        "24:01-24:02",
+        "mon-xyz",
+        "mon19:00-20:00",
+        "19:00-08:00 sat",
+        "sat,,sun",
+    ],
 )
 def test_what_is_no_hours_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="are no hours") as caught:

@@ -58,3 +58,29 @@ async def test_a_number_that_was_never_given_out_acknowledges_nothing() -> None:
     outbox = Outbox()
     outbox.end("a", Result())
     assert [report.sequence for report in await outbox.read(1000, 0)] == [1]
+
+
+async def test_of_whether_a_worker_is_away_only_the_newest_is_kept_until_it_is_heard() -> None:
+    outbox = Outbox()
+    outbox.away("its owner is at it")
+    outbox.end("a", Result())
+    outbox.away("")
+    outbox.away("its owner is back")
+    assert [(r.sequence, r.attempt_id, r.away) for r in await outbox.read(0, 0)] == [
+        (2, "a", None),
+        (4, "", "its owner is back"),
+    ]
+    assert outbox.ended() == ["a"]
+    assert await outbox.read(4, 0) == []
+
+
+async def test_however_long_the_head_is_away_every_end_is_kept_and_little_else() -> None:
+    outbox = Outbox(progress_seconds=0)
+    for attempt in range(1000):
+        for sample in range(3):
+            outbox.progress(f"a{attempt}", Progress(sample=sample))
+        outbox.away(str(attempt))
+        outbox.end(f"a{attempt}", Result())
+    kept = await outbox.read(0, 0)
+    assert len(kept) == 1001
+    assert outbox.ended() == [f"a{attempt}" for attempt in range(1000)]

@@ -6,6 +6,7 @@ import pytest
 
 from workers import telemetry
 
+
 @pytest.mark.parametrize(
     ("limit", "used", "stat", "cached"),
     [
