@@ -61,7 +61,7 @@ def _next(desk: Desk, job: Job, now: float) -> tuple[Task, Worker] | None:
     """The job's most urgent task that a free worker may take, of the next frame if need be."""
     board = desk.boards[job.id]
     board.release(now)
-    if not board.waiting and not _may_open(desk, job, board):
+    if not board.waiting and not may_open(desk, job):
         return None
     kinds = desk.roster.free_kinds()
     for _, task in board.urgent:
@@ -73,7 +73,7 @@ def _next(desk: Desk, job: Job, now: float) -> tuple[Task, Worker] | None:
     able = [kind for kind in kinds if can_render(kind.sample, device) and meets(kind.sample, needs, device)]
     if not any(_may_serve(desk, job, worker) for _, worker in _workers(able, job)):
         return None
-    while _may_open(desk, job, board):
+    while may_open(desk, job):
         open_next(desk, job)
         if found := _by_place(desk, job, board, kinds, now):
             return found
@@ -168,9 +168,9 @@ def _may_take_now(desk: Desk, job: Job, task: Task, worker: Worker, now: float) 
     return task.key.frame is None or waits_for(desk.state, job, task.key.frame) is None
 
 
-def _may_open(desk: Desk, job: Job, board: Board) -> bool:
+def may_open(desk: Desk, job: Job) -> bool:
     """May the job's next frame be opened?"""
-    plan = job.plan
+    plan, board = job.plan, desk.boards[job.id]
     if plan is None or job.opened >= plan.count or (plan.in_order and job.frames):
         return False
     workers = max(len(desk.state.workers), 1)

@@ -13,7 +13,7 @@ from farm.dispatch.ladder import MAX_FAILURES
 from farm.dispatch.policy import unknown_ahead
 from farm.dispatch.state import Earlier, Job, State
 from farm.domain.control import Control
-from farm.domain.job import RenderSettings
+from farm.domain.job import Device, RenderSettings
 from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import Blob, LayerReport, SceneManifest, SceneReport
 from farm.domain.states import AttemptState, JobState, TaskState
@@ -32,6 +32,7 @@ from farm.domain.work import (
     StoredFile,
     WorkerInfo,
 )
+from tests.unit.dispatch.invariants import check_choice, check_counts
 
 AVX2 = RenderClass(blender="5.2.3 abc", device="CPU", kernel="avx2")
 SSE = RenderClass(blender="5.2.3 abc", device="CPU", kernel="sse42")
@@ -60,18 +61,19 @@ def report(**changes: object) -> SceneReport:
     return SceneReport.model_validate(values | changes)
 
 
-def worker(name: str, device: str = "CPU", render_class: RenderClass = AVX2) -> WorkerInfo:
-    return WorkerInfo(
-        worker_id=name,
-        host="host",
-        pid=1,
-        device=device,
-        device_name=device,
-        threads=1,
-        memory=1,
-        render_class=render_class,
-        sandboxed=True,
-    )
+def worker(name: str, device: str = "CPU", render_class: RenderClass = AVX2, **more: object) -> WorkerInfo:
+    values: dict[str, object] = {
+        "worker_id": name,
+        "host": "host",
+        "pid": 1,
+        "device": device,
+        "device_name": device,
+        "threads": 1,
+        "memory": 1,
+        "render_class": render_class,
+        "sandboxed": True,
+    }
+    return WorkerInfo.model_validate(values | more)
 
 
 def stored(role: Role, name: str) -> StoredFile:
@@ -119,6 +121,8 @@ class Play:
     sent: dict[str, Order] = field(default_factory=dict)  # by attempt, not yet answered
     where: dict[str, str] = field(default_factory=dict)  # worker by attempt
     cancelled: list[str] = field(default_factory=list)
+    aside: dict[tuple[str, str | None], tuple[str, int]] = field(default_factory=dict)
+    probed: list[str] = field(default_factory=list)  # and not answered yet
     failures: list[do.AttemptEnded] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     anew: list[int] = field(default_factory=list)  # frames that left their render class
@@ -134,10 +138,19 @@ class Play:
     renders: Counter[TaskKey] = field(default_factory=Counter)  # of pieces that were found at fault
     jobs_seen: dict[str, Job] = field(default_factory=dict)
     last_in_order: dict[str, int] = field(default_factory=dict)  # the newest frame that was begun, by job
+    controls: dict[str, Control] = field(default_factory=dict)
+    waits: dict[str, str] = field(default_factory=dict)  # for what jobs wait, as they say
+    rows: dict[tuple[str, int], TaskState] = field(default_factory=dict)  # of frames that were opened
+    classes: dict[tuple[str, int], RenderClass] = field(default_factory=dict)
+    devices: dict[tuple[str, int], Device | None] = field(default_factory=dict)
+    counts: dict[TaskKey, tuple[int, int, int]] = field(default_factory=dict)  # failures, losses, renders
+    reports: dict[str, SceneReport] = field(default_factory=dict)
+    begun: list[tuple[str, str]] = field(default_factory=list)  # job and worker, in this step
 
     def __post_init__(self) -> None:
         numbers = count(1)
-        self.core = Core(State(), lambda: f"a{next(numbers)}")
+        self.new_id = lambda: f"a{next(numbers)}"
+        self.core = Core(State(), self.new_id)
 
     # --- doing ---
 
@@ -165,6 +178,7 @@ class Play:
 
     def take_up(self, job: Job) -> None:
         self.jobs_seen[job.id] = job
+        self.controls[job.id] = job.control
         self.apply(self.core.take_up(job))
         self.assign()
 
@@ -180,9 +194,20 @@ class Play:
         for job in self.core.state.jobs.values():
             if numbers := unknown_ahead(job):
                 found = self.earlier(job, numbers)
-                self.known |= {(job.id, number): earlier for number, earlier in found.items()}
+                for number, earlier in found.items():
+                    self.known[job.id, number] = earlier
+                    if (job.id, number) in self.pieces:  # it begins again
+                        self.pieces[job.id, number] = self.taken(job.id, number)
                 self.apply(self.core.handle(told.EarlierFound(job.id, found), self.now))
+        self.begun.clear()
+        before = Counter(k.job_id for a, k in self.keys.items() if self.attempts[a] is AttemptState.RUNNING)
         self.apply(self.core.assign(self.now))
+        check_choice(self.core, self.begun, before, self.now)
+
+    def taken(self, job_id: str, frame: int) -> dict[int, PieceRef]:
+        """The pieces of a frame that are an earlier job's, as the job was told."""
+        left = self.known.get((job_id, frame), Earlier())
+        return {tile: ref for tile, ref in left.pieces.items() if tile < self.plans[job_id].taken}
 
     def earlier(self, job: Job, numbers: list[int]) -> dict[int, Earlier]:
         """What an earlier job left of these frames."""
@@ -211,6 +236,10 @@ class Play:
         failure = Failure(cause=Cause.BAD_RESULT, what=what, pieces=pieces)
         self.tell(told.Failed(finish.attempt_id, failure))
 
+    def answer_probe(self, worker_id: str, wrong: str = "") -> None:
+        self.probed.remove(worker_id)
+        self.tell(told.WorkerProbed(worker_id, wrong))
+
     def lose(self, worker_id: str) -> None:
         for attempt_id in [a for a, w in self.where.items() if w == worker_id]:
             self.sent.pop(attempt_id, None)
@@ -227,28 +256,46 @@ class Play:
         for instruction in instructions:
             self._apply(instruction)
         self.check()
+        check_counts(self.core)
 
     def _apply(self, instruction: do.Instruction) -> None:
         match instruction:
             case do.JobChanged():
-                assert self.jobs.get(instruction.job_id, instruction).state not in (
-                    JobState.DONE,
-                    JobState.FAILED,
-                    JobState.CANCELLED,
-                )
+                before = self.jobs.get(instruction.job_id, instruction).state
+                assert before is not JobState.DONE
+                if before in (JobState.FAILED, JobState.CANCELLED):
+                    assert instruction.state is JobState.WAITING, "a job goes on that has ended"
                 self.jobs[instruction.job_id] = instruction
+            case do.JobInspected(job_id, scene):
+                self.reports[job_id] = scene
             case do.JobPlanned(job_id, plan):
-                assert job_id not in self.plans
+                assert not any(of_job == job_id for of_job, _ in self.rows), "a job is planned anew"
                 self.plans[job_id] = plan
-            case do.FrameOpened(job_id, frame, _):
-                left = self.known.get((job_id, frame), Earlier())
-                taken = self.plans[job_id].taken
-                self.pieces[job_id, frame] = {tile: ref for tile, ref in left.pieces.items() if tile < taken}
-            case do.FrameAnew(job_id, frame, _):
+            case do.ControlSet(job_id, control):
+                self.controls[job_id] = control
+            case do.JobWaits(job_id, why):
+                assert why != self.waits.get(job_id, ""), "it is told twice for what a job waits"
+                self.waits[job_id] = why
+            case do.ClassSettled(job_id, frame, render_class):
+                self.classes[job_id, frame] = render_class
+            case do.FrameOpened(job_id, frame, opened):
+                assert (job_id, frame) not in self.rows
+                assert frame == self.plans[job_id].frame_at(opened - 1)
+                self.rows[job_id, frame] = TaskState.WAITING
+                self.pieces[job_id, frame] = self.taken(job_id, frame)
+            case do.FrameAnew(job_id, frame, why):
                 self.anew.append(frame)
+                assert why
+                self.rows[job_id, frame] = TaskState.WAITING
+                self.recuts[job_id, frame] = instruction.recuts
+                self.devices[job_id, frame] = instruction.device
+                self.classes.pop((job_id, frame), None)
+                self.last_in_order.pop(job_id, None)
                 for key in [key for key in self.commits if (key.job_id, key.frame) == (job_id, frame)]:
                     self._take_back(key)
-                self.pieces[job_id, frame].clear()
+                open_tiles = {k.tile for k in self.open_keys(job_id) if k.frame == frame}
+                taken = self.taken(job_id, frame).items()
+                self.pieces[job_id, frame] = {tile: ref for tile, ref in taken if tile not in open_tiles}
                 for key in [key for key in self.faults if (key.job_id, key.frame) == (job_id, frame)]:
                     del self.faults[key], self.renders[key]
             case do.PiecesAnew(job_id, frame, pieces, _):
@@ -266,16 +313,37 @@ class Play:
                 self.recuts[job_id, frame] = recuts
             case do.FrameChanged():
                 self.frames[instruction.job_id, instruction.frame] = instruction
+                self.rows[instruction.job_id, instruction.frame] = instruction.state
             case do.FrameVerified():
                 self.proofs.append(instruction)
             case do.TaskOpened(key):
-                assert key not in self.tasks
+                assert self.tasks.get(key) not in (TaskState.WAITING, TaskState.RUNNING)
                 self.tasks[key] = TaskState.WAITING
+                self.counts[key] = 0, 0, 0
+                if key.tile is not None:  # an earlier job's counts no more where it is rendered here
+                    self.pieces[key.job_id, key.frame or 0].pop(key.tile, None)
             case do.TaskChanged():
                 self.tasks[instruction.key] = instruction.state
+                self.counts[instruction.key] = instruction.failures, instruction.losses, instruction.renders
+                if instruction.state is TaskState.WAITING and instruction.key.tile is not None:
+                    of_frame = self.pieces[instruction.key.job_id, instruction.key.frame or 0]
+                    of_frame.pop(instruction.key.tile, None)
+            case do.WorkerSetAside(worker_id, job_id, why, probes):
+                self.aside.pop((worker_id, job_id), None)
+                if why is not None:
+                    self.aside[worker_id, job_id] = why, probes
+            case do.ProbeWorker(worker_id):
+                assert (worker_id, None) in self.aside
+                assert self.core.state.workers[worker_id].attempt is None, "a worker at work is probed"
+                assert worker_id not in self.probed, "a worker is probed twice at once"
+                self.probed.append(worker_id)
             case do.AttemptStarted(attempt_id, key, worker_id):
                 assert attempt_id not in self.attempts
+                assert not self.aside.keys() & {(worker_id, None), (worker_id, key.job_id)}
+                assert worker_id not in self.probed, "a worker that is probed is given something"
                 self._check_turn(key)
+                self._check_wishes(key)
+                self.begun.append((key.job_id, worker_id))
                 self.keys[attempt_id] = key
                 self.attempts[attempt_id] = AttemptState.RUNNING
                 self.where[attempt_id] = worker_id
@@ -341,6 +409,22 @@ class Play:
             assert key.frame >= self.last_in_order.get(key.job_id, key.frame), "a frame is out of order"
             self.last_in_order[key.job_id] = key.frame
 
+    def _check_wishes(self, key: TaskKey) -> None:
+        """Nothing is begun of a job against its users' wishes."""
+        control, state = self.controls[key.job_id], self.core.state
+        owner = self.jobs_seen[key.job_id].owner
+        running = [k.job_id for a, k in self.keys.items() if self.attempts[a] is AttemptState.RUNNING]
+        of_owner = sum(self.jobs_seen[job_id].owner == owner for job_id in running)
+        assert not control.paused, "a paused job begins something"
+        assert control.start is None or control.start <= self.now, "a job begins too early"
+        assert control.workers is None or running.count(key.job_id) < control.workers
+        assert of_owner < state.limits.get(owner, of_owner + 1)
+        for other in control.after:
+            if not control.frame_wise:
+                assert self.jobs[other].state is JobState.DONE, "a job begins before one that it comes after"
+            elif key.frame is not None and key.frame in self.plans[other].frame_range:
+                assert self.rows[other, key.frame] is TaskState.DONE
+
     def _check_order(self, order: Order, info: WorkerInfo) -> None:
         """Pieces of a frame come from one class, and a finish has them all; a proof is of that class."""
         key = TaskKey.parse(order.task)
@@ -384,9 +468,15 @@ class Play:
             holders = [b for b in cores if b.x <= x < b.x + b.width and b.y <= y < b.y + b.height]
             assert len(holders) == 1, "a pixel is in two pieces"
 
+    def open_keys(self, job_id: str) -> list[TaskKey]:
+        """Tasks of a job that have not ended."""
+        ended = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
+        return [key for key, state in self.tasks.items() if key.job_id == job_id and state not in ended]
+
     def check(self) -> None:
         """What must hold after every step."""
         state = self.core.state
+        assert {key: (a.why, a.probes) for key, a in state.aside.items()} == self.aside
         running = Counter(attempt.key for attempt in state.attempts.values())
         assert all(n == 1 for n in running.values()), "a task has two attempts"
         assert all(n == 1 for n in self.commits.values()), "a result was committed twice"
@@ -419,9 +509,4 @@ class Play:
             assert (attempt_state is AttemptState.RUNNING) == (attempt_id in state.attempts)
         for job_id, change in self.jobs.items():
             if job_id not in state.jobs:
-                open_tasks = [
-                    key
-                    for key, task_state in self.tasks.items()
-                    if key.job_id == job_id and task_state in (TaskState.WAITING, TaskState.RUNNING)
-                ]
-                assert not open_tasks, f"{job_id} is {change.state} with open tasks"
+                assert not self.open_keys(job_id), f"{job_id} is {change.state} with open tasks"
