@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
-from farm.dispatch import late
+from farm.dispatch import late, standing
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
@@ -15,7 +15,7 @@ from farm.dispatch.state import Frame, Job, Piece, Task
 from farm.domain.job import Device
 from farm.domain.states import TaskEvent, TaskState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.work import Failure
+from farm.domain.work import Cause, Failure
 
 
 def move_stranded(desk: Desk, job: Job, now: float) -> None:
@@ -115,6 +115,7 @@ def pieces_anew(desk: Desk, job: Job, frame: Frame, pieces: tuple[int, ...], why
         task = _wait_again(desk, job, key, piece, piece.ref.renders)
         if piece.by is not None:
             task.failed_on.add(piece.by)
+            standing.blame(desk, key, piece.by, Cause.BAD_RESULT)
 
 
 def _wait_again(desk: Desk, job: Job, key: TaskKey, piece: Piece, renders: int = 0) -> Task:

@@ -16,7 +16,7 @@ from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey
-from farm.domain.work import PieceRef, Progress, RenderClass, WorkerInfo
+from farm.domain.work import Cause, PieceRef, Progress, RenderClass, WorkerInfo
 from farm.planning.learned import Learned
 from farm.planning.model import Way
 
@@ -173,6 +173,30 @@ class Aside:
 
 
 @dataclass(slots=True)
+class Fault:
+    """A task that failed on a worker: see `standing`."""
+
+    when: float  # seconds since the epoch
+    cause: Cause
+    only_here: bool = True  # no other worker failed at it
+    proved: bool = False  # another worker did it
+    fresh: bool = True  # the worker did nothing well since
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is held against the worker."""
+        return self.proved or self.only_here
+
+
+@dataclass(slots=True)
+class Standing:
+    """What failed on a worker, and how often it was set aside again before it did anything well."""
+
+    faults: dict[TaskKey, Fault] = field(default_factory=dict)
+    relapses: int = 0
+
+
+@dataclass(slots=True)
 class State:
     """All that the core knows, by id."""
 
@@ -186,3 +210,7 @@ class State:
     #: Workers that are set aside, by their id and the job's; None: for all jobs. Also of workers that are
     #: not here now.
     aside: dict[tuple[str, str | None], Aside] = field(default_factory=dict)
+    #: Of workers on which something failed; forgotten with the process.
+    standing: dict[str, Standing] = field(default_factory=dict)
+    standing_changed: bool = False
+    tended: float = 0.0  # when the workers' standing was last looked at
