@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from farm.dispatch import events as told
+from farm.domain.control import Control, Needs
+from farm.domain.frames import FrameRange
 from farm.domain.scene import Finding, SceneReport, Weight
 from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Failure, Order
 from tests.unit.dispatch.play import AVX2, SSE, Play, report, worker
+from tests.unit.dispatch.rebirth import restart, retry
 
 NAMES = ["w1", "w2", "w3"]
 CLOTH = Finding(code="cloth", weight=Weight.NOTE, what="A cloth.")
@@ -72,14 +75,73 @@ class Farm(RuleBasedStateMachine):
     def _submit(self, data: st.DataObject) -> None:
         way = data.draw(st.sampled_from(WAYS))
         scene = "plain" if "first" in way else data.draw(st.sampled_from(sorted(SCENES)))
+        control, owner = self.draw_control(data), data.draw(st.sampled_from(["ann", "bob"]))
         job_id = self.next_job()
         self.scenes[job_id] = SCENES[scene]
-        self.play.submit(job_id, frames=f"1-{data.draw(st.integers(1, 6))}", **way)
+        self.play.submit(job_id, control, owner, frames=f"1-{data.draw(st.integers(1, 6))}", **way)
 
-    @rule(name=st.sampled_from(NAMES), other=st.booleans())
-    def join(self, name: str, other: bool) -> None:
+    def draw_control(self, data: st.DataObject) -> Control:
+        """Mostly nothing special; else anything, also to come after oneself."""
+        if data.draw(st.integers(0, 2)):
+            return Control(order=data.draw(st.sampled_from(["turn", "preview", "every:2"])))
+        known = sorted(self.play.jobs)
+        return Control(
+            priority=data.draw(st.sampled_from([0, 50, 100])),
+            paused=data.draw(st.booleans()),
+            start=data.draw(st.sampled_from([None, None, self.play.now + 30])),
+            workers=data.draw(st.sampled_from([None, 1, 2])),
+            needs=data.draw(st.sampled_from([Needs(), Needs(memory=2), Needs(tags=("rtx",))])),
+            after=tuple(data.draw(st.sets(st.sampled_from(known), max_size=2)) if known else ()),
+            frame_wise=data.draw(st.booleans()),
+        )
+
+    @precondition(lambda self: self.play.core.state.jobs)
+    @rule(data=st.data())
+    def control(self, data: st.DataObject) -> None:
+        """Priorities, pauses, limits and all the rest are changed while the job runs."""
+        job_id = data.draw(st.sampled_from(sorted(self.play.core.state.jobs)))
+        self.play.tell(told.ControlAsked(job_id, self.draw_control(data)))
+
+    @precondition(lambda self: self.play.core.state.jobs)
+    @rule(data=st.data(), frames=st.sampled_from([None, "1", "2-5", "1-6x2"]))
+    def requeue(self, data: st.DataObject, frames: str | None) -> None:
+        job_id = data.draw(st.sampled_from(sorted(self.play.core.state.jobs)))
+        which = None if frames is None else FrameRange.parse(frames)
+        self.play.tell(told.RequeueAsked(job_id, which))
+        job = self.play.core.state.jobs.get(job_id)
+        assert job is None or not job.failed_frames or frames is not None
+
+    @precondition(lambda self: self.to_retry())
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        job_id = data.draw(st.sampled_from(self.to_retry()))
+        retry(self.play, job_id)
+        assert self.play.jobs[job_id].state not in (JobState.FAILED, JobState.CANCELLED)
+
+    def to_retry(self) -> list[str]:
+        again = (JobState.FAILED, JobState.CANCELLED)
+        return sorted(job_id for job_id, change in self.play.jobs.items() if change.state in again)
+
+    @rule(limits=st.dictionaries(st.sampled_from(["ann", "bob"]), st.integers(1, 2)))
+    def limit(self, limits: dict[str, int]) -> None:
+        self.play.tell(told.LimitsChanged(limits))
+
+    @precondition(lambda self: self.play.core.state.workers)
+    @rule(data=st.data(), why=st.sampled_from(["", "lent from 19:00 to 8:00"]))
+    def away(self, data: st.DataObject, why: str) -> None:
+        name = data.draw(st.sampled_from(sorted(self.play.core.state.workers)))
+        self.play.tell(told.WorkerAway(name, why))
+
+    @rule(data=st.data())
+    def restart(self, data: st.DataObject) -> None:
+        names = sorted(self.play.core.state.workers)
+        restart(self.play, data.draw(st.sets(st.sampled_from(names))) if names else ())
+
+    @rule(name=st.sampled_from(NAMES), other=st.booleans(), big=st.booleans())
+    def join(self, name: str, other: bool, big: bool) -> None:
         if name not in self.play.core.state.workers:
-            self.play.join(worker(name, render_class=SSE if other else AVX2))
+            more: dict[str, object] = {"memory": 2, "tags": ("rtx",)} if big else {}
+            self.play.join(worker(name, render_class=SSE if other else AVX2, **more))
 
     @precondition(lambda self: self.play.core.state.workers)
     @rule(data=st.data())
@@ -146,6 +208,9 @@ class Farm(RuleBasedStateMachine):
     def teardown(self) -> None:
         """With a healthy worker everything comes to an end, whatever classes there were before."""
         play = self.play
+        play.tell(told.LimitsChanged({}))
+        for job_id in list(play.core.state.jobs):
+            play.tell(told.ControlAsked(job_id, Control()))
         for name in list(play.core.state.workers):
             play.lose(name)
         play.join(worker("w9"))
