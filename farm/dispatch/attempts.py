@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
-from farm.dispatch import late, standing
+from farm.dispatch import late
 from farm.dispatch.anew import at_fault, move_frame, pieces_anew
 from farm.dispatch.covering import cover_of, give_up_others, other_way
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
 from farm.dispatch.fitness import device_of, memory_for
 from farm.dispatch.ladder import FREE, HOPELESS, MAX_FAILURES, Step, Tally, Verdict, judge
+from farm.dispatch.learning import learn
+from farm.dispatch.paying import pay
 from farm.dispatch.planned import inspected
 from farm.dispatch.policy import class_on
 from farm.dispatch.refusals import last_line, refused, too_big
@@ -42,8 +44,9 @@ def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
     desk.out.append(
         do.AttemptEnded(attempt_id, attempt.key, attempt.worker_id, AttemptState.DONE, result=result)
     )
+    pay(desk.state, attempt, now)
+    learn(desk, job, frame, attempt, result)
     desk.end_task(job, task, TaskEvent.COMMIT)
-    standing.credit(desk, attempt.key, attempt.worker_id)
     desk.free(attempt.worker_id, attempt_id)
     if frame is None:
         if result.report is not None and attempt.key.kind is TaskKind.INSPECT:
@@ -80,9 +83,8 @@ def _piece_committed(desk: Desk, job: Job, frame: Frame, task: Task, worker_id: 
     frame.pieces[tile] = Piece(ref, worker_id, result.seconds.total)
     if frame.render_class is None:
         desk.settle(job, frame, result.render_class)
+    give_up_others(desk, job, frame)
     if cover_of(job, frame) is not None:
-        if frame.recuts:
-            give_up_others(desk, job, frame)
         finish = TaskKey(job.id, TaskKind.FINISH, frame.number)
         if finish not in job.tasks:  # there from before, where pieces were rendered again
             desk.open_task(job, finish)
@@ -108,11 +110,11 @@ def failed(
     if blamed:
         verdict = judge(job, task, failure.cause, attempt.worker_id, desk.state.workers.values())
         failure = _with_memory(desk, job, task, attempt, failure, verdict)
-        standing.blame(desk, attempt.key, attempt.worker_id, failure.cause)
     elif frame is not None and any(frame.pieces[tile].ref.renders >= MAX_FAILURES for tile in pieces):
         verdict = HOPELESS
     if verdict.move is not None and frame is not None and other_way(job, frame, task.key):
         verdict = Verdict(Step.FAIL)
+    pay(desk.state, attempt, now)
     gone = failure.cause in (Cause.LOST, Cause.PREEMPTED)
     state = AttemptState.LOST if gone else AttemptState.FAILED
     desk.out.append(

@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
-from farm.dispatch import late, requeue, standing
+from farm.dispatch import late, requeue
 from farm.dispatch.attempts import failed, succeeded
 from farm.dispatch.choosing import give_out
 from farm.dispatch.desk import Desk
@@ -32,6 +32,7 @@ from farm.dispatch.ends import end_job
 from farm.dispatch.instructions import Instruction
 from farm.dispatch.refusals import lost
 from farm.dispatch.state import Job, State, Worker
+from farm.dispatch.stragglers import EVERY, help_out
 from farm.dispatch.upkeep import Upkeep
 from farm.domain.states import JOB_ENDED, JobEvent
 
@@ -43,6 +44,7 @@ class Core:
         self.state = state
         self._desk = Desk(state, new_attempt_id)
         self._upkeep = Upkeep(self._desk)
+        self._helped = 0.0  # when it was last looked for what takes long
         for job in state.jobs.values():
             requeue.resume(self._desk, job)
 
@@ -93,8 +95,6 @@ class Core:
                     if progress != attempt.progress:
                         attempt.progress, attempt.moved = progress, now
                     self._desk.out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
-            case told.WorkerProbed(worker_id, wrong):
-                standing.probed(self._desk, worker_id, wrong)
             case told.Succeeded(attempt_id, result):
                 succeeded(self._desk, attempt_id, result, now)
             case told.Failed(attempt_id, failure):
@@ -105,16 +105,18 @@ class Core:
         """Give every idle worker the most urgent task that it may take."""
         self._desk.now = now
         late.sweep(self._desk)
-        standing.tend(self._desk)
         self._upkeep.before(now)
         give_out(self._desk, now)
+        if self._desk.roster.free and not 0 <= now - self._helped < EVERY:
+            self._helped = now
+            if help_out(self._desk, now):
+                give_out(self._desk, now)
         self._upkeep.after(now)
         return self._desk.drain()
 
     def _worker_joined(self, event: told.WorkerJoined, now: float) -> None:
         worker_id = event.info.worker_id
         worker = Worker(event.info)
-        standing.joined(self.state, worker)
         self.state.workers[worker_id] = worker
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id and attempt.id not in event.attempts:

@@ -27,11 +27,15 @@ def cut(job: Job, frame: Frame) -> bool:
 
 
 def give_up_others(desk: Desk, job: Job, frame: Frame) -> None:
-    """The pieces make the frame: what still works on other ways to it is cancelled."""
-    rendering = (TaskKind.TILE, TaskKind.FRAME)
-    open_tasks = [task for task in job.tasks.values() if task.key.frame == frame.number]
-    for task in open_tasks:
-        if task.key.kind in rendering:
+    """A piece is there: what works on other ways to its pixels is cancelled, and on others to the frame."""
+    if not frame.recuts:
+        return
+    plan, done = job.plan_of(frame), cover_of(job, frame) is not None
+    for task in desk.tasks_of(job, frame.number):
+        piece = task.key.tile
+        if (done and task.key.kind is TaskKind.FRAME) or (
+            piece is not None and plan.settled(piece, frame.pieces)
+        ):
             desk.abandon(job, task)
 
 

@@ -8,6 +8,7 @@ from farm.dispatch import instructions as do
 from farm.dispatch.board import Board
 from farm.dispatch.instructions import Instruction
 from farm.dispatch.lanes import Lanes
+from farm.dispatch.paying import pay
 from farm.dispatch.roster import Roster
 from farm.dispatch.state import Frame, Job, State, Task, Worker
 from farm.domain.control import Control
@@ -158,6 +159,7 @@ class Desk:
         if task.attempt is not None:
             attempt = self.state.attempts.pop(task.attempt)
             task.attempt = None
+            pay(self.state, attempt, self.now)
             self.out += [
                 do.AttemptEnded(attempt.id, attempt.key, attempt.worker_id, AttemptState.CANCELLED),
                 do.CancelAttempt(attempt.worker_id, attempt.id),

@@ -6,6 +6,7 @@ from farm.dispatch import instructions as do
 from farm.dispatch.covering import cut
 from farm.dispatch.dependencies import ended
 from farm.dispatch.desk import Desk
+from farm.dispatch.learning import tell
 from farm.dispatch.policy import HOPELESS_FRAMES
 from farm.dispatch.state import Frame, Job
 from farm.domain.states import JOB, JobEvent, TaskEvent, step
@@ -75,5 +76,6 @@ def end_job(desk: Desk, job: Job, event: JobEvent, error: str = "", cure: str = 
             end_frame(desk, job, frame, TaskEvent.CANCEL)
         for task in list(job.tasks.values()):
             desk.abandon(job, task)
+    tell(desk, job)
     desk.change_job(job, event, error, cure)
     desk.give_up(job)

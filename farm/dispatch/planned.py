@@ -5,8 +5,10 @@ from __future__ import annotations
 from farm.dispatch import instructions as do
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_job, maybe_end
+from farm.dispatch.learning import use_earlier
 from farm.dispatch.policy import can_render
 from farm.dispatch.refusals import no_device
+from farm.dispatch.remaining import hand
 from farm.dispatch.state import Job
 from farm.domain.errors import BadInput
 from farm.domain.scene import SceneReport
@@ -40,9 +42,11 @@ def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
         what, cure = no_device(device)
         end_job(desk, job, JobEvent.FAILED, what, cure)
         return
+    use_earlier(job, report)
     there = None if job.adds_to is None else job.there
     try:
-        job.plan = plan_job(job.settings, report, len(able), there)
+        hands = [hand(job, worker) for worker in able]
+        job.plan = plan_job(job.settings, report, len(able), there, job.costs, hands)
     except BadInput as error:
         end_job(desk, job, JobEvent.FAILED, error.what, error.cure)
         return

@@ -8,6 +8,7 @@ from farm.dispatch.fitness import device_of
 from farm.dispatch.orders import order_for
 from farm.dispatch.policy import class_on
 from farm.dispatch.state import Attempt, Earlier, Frame, Job, Piece, Task, Worker
+from farm.dispatch.tail import cut_of
 from farm.domain.plan import Plan
 from farm.domain.states import TaskEvent, TaskState
 from farm.domain.task import TaskKey, TaskKind
@@ -34,6 +35,11 @@ def open_tasks(desk: Desk, job: Job, plan: Plan, frame: Frame, earlier: Earlier)
     if job.proves is not None:
         keys = [TaskKey(job.id, TaskKind.VERIFY, number)]
         desk.unsure.add(job.id)
+    elif revised := cut_of(desk.state, job, plan.count - job.opened + 1, desk.now):
+        frame.recuts, why = (revised[0],), revised[1]
+        desk.out.append(do.FrameRecut(job.id, number, frame.recuts, why))
+        pieces = job.plan_of(frame).parts[0]
+        keys = [TaskKey(job.id, TaskKind.TILE, number, tile) for tile in pieces]
     elif plan.pieces_per_frame:
         missing = [tile for tile in range(plan.pieces_per_frame) if tile not in frame.pieces]
         keys = [TaskKey(job.id, TaskKind.TILE, number, tile) for tile in missing]

@@ -69,8 +69,10 @@ def frame_seconds(costs: Costs, plan: Plan) -> float:
     return pieces * (costs.sync + costs.rest) + share * costs.render + finish_seconds(costs)
 
 
-def makespan(costs: Costs, frames: int, way: Way, hands: Sequence[Hand]) -> float:
+def makespan(costs: Costs, frames: int, way: Way, hands: Sequence[Hand], *, finishing: bool = True) -> float:
     """Seconds until ``frames`` more frames are done, each given out in turn to whoever is free first.
+
+    Without ``finishing``: until their pieces are there.
 
     >>> costs = Costs(seen=1, sync=4, render=20, rest=1, finish=3)
     >>> makespan(costs, 3, Way(), [Hand(), Hand()])
@@ -96,7 +98,9 @@ def makespan(costs: Costs, frames: int, way: Way, hands: Sequence[Hand]) -> floa
             free[worker] += seconds / hands[worker].speed
             heapq.heappush(queue, (free[worker], worker))
         last = max(at_it, key=lambda worker: free[worker])
-        if way.pieces > 1:  # the one that ended last goes on with it; its old place in the queue is stale
+        if (
+            finishing and way.pieces > 1
+        ):  # the one that ended last goes on with it; its old place in the queue is stale
             free[last] += finish_seconds(costs) / hands[last].speed
             heapq.heappush(queue, (free[last], last))
         end = max(end, free[last])
@@ -126,6 +130,15 @@ def best_way(costs: Costs, frames: int, ways: Iterable[Way], hands: Sequence[Han
         if seconds < best.seconds * (1 - _CLEARLY) and seconds < best.seconds - _AT_LEAST:
             best = Choice(way, seconds, whole)
     return best
+
+
+def share_of(plan: Plan, piece: int) -> float:
+    """What a piece renders of the pixels and samples of its frame."""
+    cut = plan.piece(piece)
+    if cut.samples is not None:
+        return cut.samples.count / cut.samples.total
+    rendered = cut.tile.rendered
+    return rendered.width * rendered.height / (plan.area.width * plan.area.height)
 
 
 @lru_cache(maxsize=256)  # asked for all the time, and it looks at each tile

@@ -1,0 +1,168 @@
+"""What runs on for long while workers are idle: it is cut in the middle of it, or raced.
+
+Only workers help that nothing else could be begun for. What was begun goes on: whichever way to the
+frame is complete first counts, and the others are given up (`farm.dispatch.covering`). So a wrong guess
+costs time of workers that were idle, and never a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from farm.dispatch import instructions as do
+from farm.dispatch.covering import cover_of
+from farm.dispatch.desk import Desk
+from farm.dispatch.fitness import serves
+from farm.dispatch.policy import class_on, may_take
+from farm.dispatch.remaining import hand, seconds_left, share_of_task
+from farm.dispatch.state import Attempt, Frame, Job, State, Task, Worker
+from farm.dispatch.tail import of_one_class, sizes_itself, ways_for
+from farm.domain.plan import Recut
+from farm.domain.states import JobState
+from farm.domain.task import TaskKey, TaskKind
+from farm.planning.area import recut_of
+from farm.planning.cutting import about
+from farm.planning.model import Way, makespan
+
+#: Seconds between two looks; what is found out in one is little.
+EVERY = 1.0
+#: Another way has to be quicker by this share, and by so many seconds: both are guesses.
+_CLEARLY = 1.3
+_AT_LEAST = 2.0
+#: Revisions and races of one frame, at most.
+_MOST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Help:
+    """Another way to what an attempt makes. No recut: the whole frame, raced."""
+
+    attempt: Attempt
+    left: float  # seconds of the attempt
+    seconds: float  # of the other way
+    helpers: tuple[Worker, ...]
+    recut: Recut | None = None
+
+    @property
+    def gain(self) -> float:
+        return self.left - self.seconds
+
+
+def help_out(desk: Desk, now: float) -> bool:
+    """Open tasks for idle workers beside what takes long; True where there are any.
+
+    To be called when nothing more can be begun.
+    """
+    idle = [worker for worker in desk.state.workers.values() if worker.attempt is None and serves(worker)]
+    helped = False
+    while idle and (best := max(_ways(desk.state, idle, now), key=lambda way: way.gain, default=None)):
+        _begin(desk, best)
+        helped = True
+        names = {worker.info.worker_id for worker in best.helpers}
+        idle = [worker for worker in idle if worker.info.worker_id not in names]
+    return helped
+
+
+def _ways(state: State, idle: list[Worker], now: float) -> Iterator[_Help]:
+    for attempt in state.attempts.values():
+        job = state.jobs[attempt.key.job_id]
+        frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
+        if frame is None or not _may_help(state, job, frame, attempt):
+            continue
+        left = seconds_left(state, job, attempt, now)
+        if left is None or left <= _AT_LEAST or not job.costs.seen:
+            continue
+        for way in (_raced(job, attempt, left, idle), _cut(job, frame, attempt, left, idle)):
+            if way is not None and way.seconds * _CLEARLY < left and way.seconds + _AT_LEAST < left:
+                yield way
+
+
+def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
+    if attempt.key.kind not in (TaskKind.FRAME, TaskKind.TILE) or job.state is not JobState.RENDERING:
+        return False
+    if job.control.paused or not sizes_itself(job) or len(frame.recuts) + frame.races >= _MOST:
+        return False
+    if attempt.key.race or cover_of(job, frame) is not None:
+        return False
+    limits = (job.control.workers, state.limits.get(job.owner))
+    return all(limit is None for limit in limits) and not _is_helped(frame, attempt.key)
+
+
+def _is_helped(frame: Frame, key: TaskKey) -> bool:
+    """Whether another way to what this task makes is open already."""
+    return any(recut.of == key.tile for recut in frame.recuts) or (key.tile is None and frame.races > 0)
+
+
+def _raced(job: Job, attempt: Attempt, left: float, idle: list[Worker]) -> _Help | None:
+    """The same once more, on the quickest of the idle workers."""
+    task = job.tasks[attempt.key]
+    able = [worker for worker in idle if _able(job, task, worker)]
+    if not able:
+        return None
+    costs = job.costs.model_copy(update={"render": job.costs.render * share_of_task(job, attempt.key)})
+    worker = min(able, key=lambda worker: makespan(costs, 1, Way(), [hand(job, worker)]))
+    seconds = makespan(costs, 1, Way(), [hand(job, worker)])
+    if attempt.key.tile is None:
+        return _Help(attempt, left, seconds, (worker,))
+    recut = _recut(job, attempt, 1)
+    return None if recut is None else _Help(attempt, left, seconds, (worker,), recut)
+
+
+def _cut(job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worker]) -> _Help | None:
+    """The same in pieces, one for each of the idle workers that may share it."""
+    task = job.tasks[attempt.key]
+    able = of_one_class(job, [worker for worker in idle if _able(job, task, worker)])
+    if frame.render_class is not None:
+        able = [w for w in able if class_on(w, job.settings.device) == frame.render_class]
+    if len(able) < 2:
+        return None
+    share = share_of_task(job, attempt.key)
+    costs = job.costs.model_copy(update={"render": job.costs.render * share})
+    hands = [hand(job, worker) for worker in able]
+    whole = attempt.key.tile is None
+    ways = ways_for(job, len(able)) if whole else [Way(n) for n in _numbers(len(able))]
+    timed = [(makespan(costs, 1, way, hands, finishing=whole), way.pieces) for way in ways]
+    for seconds, pieces in sorted(timed):
+        recut = _recut(job, attempt, pieces)
+        if recut is not None:
+            return _Help(attempt, left, seconds, tuple(able), recut)
+    return None
+
+
+def _able(job: Job, task: Task, worker: Worker) -> bool:
+    return worker.info.worker_id not in task.failed_on and may_take(job, task, worker)
+
+
+def _numbers(most: int) -> Iterable[int]:
+    return sorted({n for n in (2, 3, 4, 6, 8, most) if n <= most})
+
+
+def _recut(job: Job, attempt: Attempt, pieces: int) -> Recut | None:
+    if job.plan is None or job.report is None or attempt.key.frame is None:
+        return None
+    plan = job.plan_of(job.frames[attempt.key.frame])
+    return recut_of(attempt.key.tile, pieces, plan, job.settings, job.report)
+
+
+def _begin(desk: Desk, way: _Help) -> None:
+    """Open the tasks of another way, and say why."""
+    key = way.attempt.key
+    job = desk.state.jobs[key.job_id]
+    assert key.frame is not None  # noqa: S101  of `_ways`
+    frame = job.frames[key.frame]
+    what = "The frame" if key.tile is None else f"Piece {key.tile + 1}"
+    slow = f"{what} would take {about(way.left)} more on {way.attempt.worker_id}"
+    if way.recut is None:
+        frame.races += 1
+        why = f"{slow}, so it is raced: about {about(way.seconds)} on {way.helpers[0].info.worker_id}."
+        desk.out.append(do.FrameRecut(job.id, frame.number, frame.recuts, why))
+        desk.open_task(job, TaskKey(job.id, TaskKind.FRAME, frame.number, race=frame.races))
+        return
+    frame.recuts += (way.recut,)
+    parts = job.plan_of(frame).parts[-1]
+    how = f"cut in {len(parts)}" if len(parts) > 1 else "raced"
+    why = f"{slow}, so it is {how}: about {about(way.seconds)} on workers that are idle."
+    desk.out.append(do.FrameRecut(job.id, frame.number, frame.recuts, why))
+    for number in parts:
+        desk.open_task(job, TaskKey(job.id, TaskKind.TILE, frame.number, number))
