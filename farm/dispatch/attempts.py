@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
-from farm.dispatch import late
+from farm.dispatch import late, standing
 from farm.dispatch.anew import at_fault, move_frame, pieces_anew
 from farm.dispatch.covering import cover_of, give_up_others, other_way
 from farm.dispatch.desk import Desk
@@ -47,6 +47,7 @@ def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
     pay(desk.state, attempt, now)
     learn(desk, job, frame, attempt, result)
     desk.end_task(job, task, TaskEvent.COMMIT)
+    standing.credit(desk, attempt.key, attempt.worker_id)
     desk.free(attempt.worker_id, attempt_id)
     if frame is None:
         if result.report is not None and attempt.key.kind is TaskKind.INSPECT:
@@ -110,6 +111,7 @@ def failed(
     if blamed:
         verdict = judge(job, task, failure.cause, attempt.worker_id, desk.state.workers.values())
         failure = _with_memory(desk, job, task, attempt, failure, verdict)
+        standing.blame(desk, attempt.key, attempt.worker_id, failure.cause)
     elif frame is not None and any(frame.pieces[tile].ref.renders >= MAX_FAILURES for tile in pieces):
         verdict = HOPELESS
     if verdict.move is not None and frame is not None and other_way(job, frame, task.key):

@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
-from farm.dispatch import late, requeue
+from farm.dispatch import late, requeue, standing
 from farm.dispatch.attempts import failed, succeeded
 from farm.dispatch.choosing import give_out
 from farm.dispatch.desk import Desk
@@ -95,6 +95,8 @@ class Core:
                     if progress != attempt.progress:
                         attempt.progress, attempt.moved = progress, now
                     self._desk.out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
+            case told.WorkerProbed(worker_id, wrong):
+                standing.probed(self._desk, worker_id, wrong)
             case told.Succeeded(attempt_id, result):
                 succeeded(self._desk, attempt_id, result, now)
             case told.Failed(attempt_id, failure):
@@ -105,6 +107,7 @@ class Core:
         """Give every idle worker the most urgent task that it may take."""
         self._desk.now = now
         late.sweep(self._desk)
+        standing.tend(self._desk)
         self._upkeep.before(now)
         give_out(self._desk, now)
         if self._desk.roster.free and not 0 <= now - self._helped < EVERY:
@@ -117,6 +120,7 @@ class Core:
     def _worker_joined(self, event: told.WorkerJoined, now: float) -> None:
         worker_id = event.info.worker_id
         worker = Worker(event.info)
+        standing.joined(self.state, worker)
         self.state.workers[worker_id] = worker
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id and attempt.id not in event.attempts:
