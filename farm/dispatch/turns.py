@@ -91,6 +91,7 @@ class Turns:
                     effects.append(instruction)
                 else:
                     journal.write(instruction)
+            journal.flush()
             if news.wishes:
                 events.take_up(connection, news.wishes)
             if beats:

@@ -27,6 +27,7 @@ _OPENED: Mapping[str, object] = {
     "ended": None,
     "error": "",
     "recuts": None,
+    "device": None,
 }
 
 

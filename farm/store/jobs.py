@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, insert, select, tuple_, update
+from sqlalchemy import Connection, Row, insert, select, tuple_
 
 from farm.domain.control import Control
 from farm.domain.costs import Costs
@@ -13,6 +13,7 @@ from farm.domain.job import JobSpec, Principal, RenderSettings
 from farm.domain.plan import Plan
 from farm.domain.scene import SceneReport
 from farm.domain.states import JobState
+from farm.store.batch import Batch, batch_of
 from farm.store.database import insert_once
 from farm.store.schema import jobs, users
 
@@ -104,9 +105,9 @@ def in_states(connection: Connection, states: Iterable[JobState]) -> list[JobRow
     return [_job(row) for row in connection.execute(query)]
 
 
-def change(connection: Connection, job_id: str, **values: object) -> None:
+def change(where: Connection | Batch, job_id: str, **values: object) -> None:
     """Write some columns of a job; the dispatcher's alone."""
-    connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+    batch_of(where).change(jobs, (job_id,), values)
 
 
 def _job(row: Row[tuple[object, ...]]) -> JobRow:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import batched
 
-from sqlalchemy import Connection, Row, delete, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, select
 
 from farm.domain.scene import Blob
 from farm.domain.task import TaskKey
 from farm.domain.work import RenderClass, Role, StoredFile
+from farm.store.batch import Batch, batch_of
 from farm.store.database import CHUNK
 from farm.store.schema import jobs, outputs
 
@@ -29,14 +30,17 @@ class OutputRow:
 
 
 def add(
-    connection: Connection,
+    where: Connection | Batch,
     key: TaskKey,
     attempt_id: str,
     file: StoredFile,
     render_class: RenderClass | None = None,
 ) -> int:
-    """Commit a file of an attempt; returns its id."""
-    values = {
+    """Commit a file of an attempt; returns its id. The dispatcher's alone."""
+    batch = batch_of(where)
+    number = batch.number(outputs)
+    values: dict[str, object] = {
+        "id": number,
         "job_id": key.job_id,
         "frame": key.frame,
         "tile": key.tile,
@@ -49,7 +53,8 @@ def add(
         "media_type": file.media_type,
         "render_class": None if render_class is None else render_class.model_dump_json(),
     }
-    return int(connection.execute(insert(outputs).values(**values).returning(outputs.c.id)).scalar_one())
+    batch.add(outputs, values)
+    return number
 
 
 def get(connection: Connection, output_id: int) -> OutputRow | None:

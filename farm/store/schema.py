@@ -35,7 +35,12 @@ class Words(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
         del dialect
-        return None if value is None else value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return None if value is None else self.cleaned(value)
+
+    @staticmethod
+    def cleaned[T](value: T) -> T | str:
+        """The text as it can be stored; what is none stays as it is."""
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
 #: SQLite numbers rows by itself only for INTEGER keys.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select
 
 from farm.domain.work import WorkerInfo
+from farm.store.batch import Batch, batch_of
 from farm.store.schema import workers
 
 
@@ -20,17 +21,15 @@ class WorkerRow:
     since: float
 
 
-def put(connection: Connection, info: WorkerInfo, state: str, attempt_id: str | None, now: float) -> None:
+def put(where: Connection | Batch, info: WorkerInfo, state: str, attempt_id: str | None, now: float) -> None:
     """Write what a worker is and does."""
     values = {"info": info.model_dump_json(), "state": state, "attempt_id": attempt_id, "since": now}
-    changed = connection.execute(update(workers).where(workers.c.id == info.worker_id).values(**values))
-    if changed.rowcount == 0:
-        connection.execute(insert(workers).values(id=info.worker_id, **values))
+    batch_of(where).put(workers, (info.worker_id,), values)
 
 
-def drop(connection: Connection, worker_id: str) -> None:
+def drop(where: Connection | Batch, worker_id: str) -> None:
     """Forget a worker that is gone."""
-    connection.execute(delete(workers).where(workers.c.id == worker_id))
+    batch_of(where).drop(workers, (worker_id,))
 
 
 def drop_all(connection: Connection) -> None:

@@ -18,7 +18,7 @@ from farm.dispatch.journal import Journal
 from farm.dispatch.recovery import load_job, load_state
 from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import LOCAL_OWNER, JobSpec
-from farm.domain.states import JobState, TaskState
+from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKind
 from farm.store import Database, jobs, outputs, scenes, work
 from tests.unit.dispatch.play import MANIFEST, Play
@@ -73,8 +73,9 @@ class Kept(Play):
                     order = furnish(connection, instruction.order)
                     self._check_furnished(instruction, order)
                     self.sent[order.attempt_id] = order
-                elif not isinstance(instruction, do.CancelAttempt):
+                elif not isinstance(instruction, do.CancelAttempt | do.ProbeWorker):
                     journal.write(instruction)
+            journal.flush()
         self._check_bytes(instructions, journal.doomed)
         self.check_kept()
 
@@ -103,7 +104,14 @@ class Kept(Play):
             for job_id, job in begun.items():
                 _check_job(kept.jobs[job_id], job)
                 tries = {row.id: row.state for row in work.attempts_of_job(connection, job_id)}
-                assert tries == {a: s for a, s in self.attempts.items() if self.keys[a].job_id == job_id}
+                told = {a: s for a, s in self.attempts.items() if self.keys[a].job_id == job_id}
+                assert tries.keys() == told.keys()
+                for (
+                    attempt_id,
+                    state,
+                ) in told.items():  # what is lost may also count no more, if it comes late
+                    lost = state is AttemptState.LOST
+                    assert tries[attempt_id] in ((state, AttemptState.DROPPED) if lost else (state,))
                 for number, left in self.left.items():
                     if number[0] == job_id and left.pieces:
                         rows = outputs.of_frames(connection, job_id, [number[1]])[number[1]]
