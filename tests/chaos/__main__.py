@@ -23,7 +23,7 @@ from tests.chaos.faults import KINDS, kinds_for
 from tests.chaos.ledger import Entry, Ledger
 from tests.chaos.pictures import References
 from tests.chaos.run import drawn, run
-from tests.chaos.site import Site
+from tests.chaos.site import Site, Sort
 
 _BUILD = ground.PROJECT / "build" / "chaos"
 
@@ -63,10 +63,10 @@ class _Series:
     def do(self, seed: int) -> None:
         """One run, into the ledger."""
         asked = self._asked
-        plan = drawn(seed, asked.faults, asked.kinds or kinds_for(asked.database), asked.jobs)
+        plan = drawn(seed, asked.faults, asked.kinds or kinds_for(asked.farm), asked.jobs)
         _say(f"seed {seed}: {', '.join(f'{fault.kind} at {fault.at} s' for fault in plan.faults)}")
         if self._site is None:
-            self._site = _built(Path(tempfile.mkdtemp(prefix="tessera-chaos-")), asked.database)
+            self._site = _built(Path(tempfile.mkdtemp(prefix="tessera-chaos-")), asked.farm)
         try:
             entry = run(self._site, self._references, seed, plan)
         except Exception as error:  # noqa: BLE001  whatever it is, it was the faults that did it
@@ -102,9 +102,9 @@ class _Series:
         _say(f"  its database and logs are in {kept}")
 
 
-def _built(folder: Path, database: str) -> Site:
+def _built(folder: Path, sort: Sort) -> Site:
     try:
-        return Site(folder, database)
+        return Site(folder, sort)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # its processes and disks end with this one
         raise
@@ -128,7 +128,7 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     asked.add_argument("--faults", type=int, default=3, help="in each run")
     asked.add_argument("--jobs", type=int, default=3, help="in each run")
     asked.add_argument("--kinds", nargs="+", choices=sorted(KINDS), help="draw from these alone")
-    asked.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    asked.add_argument("--farm", type=Sort, choices=list(Sort), default=Sort.SQLITE)
     asked.add_argument("--ledger", type=Path, default=_BUILD / "ledger.jsonl")
     asked.add_argument("--references", type=Path, default=_BUILD / "references")
     asked.add_argument("--evidence", type=Path, default=_BUILD / "evidence")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,11 +14,14 @@ from functools import partial
 
 import psutil
 
+from tests.chaos.machine import Machine
 from tests.chaos.proxy import Manner
-from tests.chaos.site import Site
+from tests.chaos.site import Site, Sort
 
 _SEEK = 10.0  # seconds in which something has to be there that can be hit
 _RENDER, _IMAGING = "workers.inside_blender", "workers.imaging"
+
+_one_at_a_time = threading.Lock()  # what is done to a database
 
 #: Does it, for so many seconds where it lasts; gives what was hit, or None where nothing was there.
 type Deed = Callable[[Site, random.Random, float], str | None]
@@ -31,7 +35,7 @@ class Kind:
     deed: Deed
     seconds: tuple[float, float] = (0.0, 0.0)
     weight: int = 2
-    database: str = ""  # it is one of farms with this one alone
+    of: str = ""  # farms of this sort alone
 
 
 def _part(name: str) -> Victims:
@@ -70,15 +74,28 @@ def _behave(manner: Manner, site: Site, dice: random.Random, seconds: float) -> 
     return "the way to storage"
 
 
-def _cut(site: Site, dice: random.Random, seconds: float) -> str | None:
-    """The cable between the farm's machine and that of storage is out."""
+def _cut(
+    machine: Callable[[Site], Machine | None], site: Site, dice: random.Random, seconds: float
+) -> str | None:
+    """The cable between the farm's machine and another one is out."""
     del dice
-    site.store.cable(up=False)
+    found = machine(site)
+    if found is None:
+        return None
+    found.cable(up=False)
     try:
         time.sleep(seconds)
     finally:
-        site.store.cable(up=True)
-    return "the cable to storage"
+        found.cable(up=True)
+    return f"the cable to {found.there}"
+
+
+def _storage(site: Site) -> Machine:
+    return site.store.machine
+
+
+def _node(site: Site) -> Machine | None:
+    return site.cluster.node if site.cluster else None
 
 
 def _fill(name: str, site: Site, dice: random.Random, seconds: float) -> str | None:
@@ -109,9 +126,10 @@ def _restart(number: signal.Signals, site: Site, dice: random.Random, seconds: f
     del dice
     if site.postgres is None:
         return None
-    site.postgres.stop(number)
-    time.sleep(seconds)
-    site.postgres.start()
+    with _one_at_a_time:
+        site.postgres.stop(number)
+        time.sleep(seconds)
+        site.postgres.start()
     return "PostgreSQL"
 
 
@@ -120,8 +138,8 @@ def _stop_database(site: Site, dice: random.Random, seconds: float) -> str | Non
     del dice
     if site.postgres is None:
         return None
-    server = psutil.Process(site.postgres.process.pid)
-    with ExitStack() as held:
+    with _one_at_a_time, ExitStack() as held:
+        server = psutil.Process(site.postgres.process.pid)
         for process in (server, *server.children(recursive=True)):
             held.enter_context(_stopped(process))
         time.sleep(seconds)
@@ -181,6 +199,10 @@ def _stopped(victim: psutil.Process) -> Iterator[None]:
             victim.send_signal(signal.SIGCONT)
 
 
+def _node_raylet(site: Site) -> list[psutil.Process]:
+    return site.cluster.node.processes("raylet") if site.cluster else []
+
+
 _PARTS: dict[str, Victims] = {
     "dispatcher": _part("dispatcher"),
     "web": _part("web"),
@@ -211,8 +233,12 @@ KINDS: dict[str, Kind] = {
     "hang render": Kind(partial(_stop, _PARTS["render"]), (40, 45), weight=1),
     "replace dispatcher": Kind(_replace, (12, 20), weight=2),
     "second dispatcher": Kind(_second, (4, 10), weight=2),
-    "cut network": Kind(_cut, (2, 15), weight=3),
-    "cut network long": Kind(_cut, (30, 50), weight=1),
+    "cut network": Kind(partial(_cut, _storage), (2, 15), weight=3),
+    "cut network long": Kind(partial(_cut, _storage), (30, 50), weight=1),
+    "cut node": Kind(partial(_cut, _node), (2, 15), weight=5, of="spread"),
+    "cut node long": Kind(partial(_cut, _node), (45, 60), weight=2, of="spread"),
+    "kill node": Kind(partial(_kill, _node_raylet), weight=5, of="spread"),
+    "stop node": Kind(partial(_stop, _node_raylet), (2, 15), weight=2, of="spread"),
     "slow storage": Kind(partial(_behave, Manner.SLOW), (3, 10)),
     "truncating storage": Kind(partial(_behave, Manner.CUT), (3, 10)),
     "resetting storage": Kind(partial(_behave, Manner.RESET), (3, 10)),
@@ -220,13 +246,14 @@ KINDS: dict[str, Kind] = {
     "full storage": Kind(partial(_fill, "storage"), (3, 10), weight=1),
     "full scratch": Kind(partial(_fill, "scratch"), (3, 10), weight=2),
     "full home": Kind(partial(_fill, "home"), (3, 10), weight=2),
-    "locked database": Kind(_lock, (2, 20), weight=2, database="sqlite"),
-    "restart database": Kind(partial(_restart, signal.SIGINT), (0, 6), weight=6, database="postgres"),
-    "kill database": Kind(partial(_restart, signal.SIGQUIT), (0, 6), weight=6, database="postgres"),
-    "stop database": Kind(_stop_database, (2, 15), weight=4, database="postgres"),
+    "locked database": Kind(_lock, (2, 20), weight=2, of="sqlite"),
+    "restart database": Kind(partial(_restart, signal.SIGINT), (0, 6), weight=6, of="postgres"),
+    "kill database": Kind(partial(_restart, signal.SIGQUIT), (0, 6), weight=6, of="postgres"),
+    "stop database": Kind(_stop_database, (2, 15), weight=4, of="postgres"),
 }
 
 
-def kinds_for(database: str) -> tuple[str, ...]:
-    """All that can be done to a farm with this database, ``sqlite`` or ``postgres``."""
-    return tuple(name for name, kind in KINDS.items() if kind.database in ("", database))
+def kinds_for(sort: Sort) -> tuple[str, ...]:
+    """All that can be done to a farm of this sort."""
+    sorts = ("", "postgres") if sort is Sort.POSTGRES else ("", "sqlite", sort.value)
+    return tuple(name for name, kind in KINDS.items() if kind.of in sorts)

@@ -17,6 +17,7 @@ class Done:
     at: float
     seconds: float  # for so long it lasted
     hit: str | None  # None: nothing was there to be hit, and nothing was done
+    met: float | None = None  # until the head next told of a worker; after its death: it has met one again
     dispatched: float | None = None  # until the next task was given to a worker; None: none was left
     committed: float | None = None  # until the next result was committed
 

@@ -82,11 +82,11 @@ class Forwarder:
 
 
 class Proxy:
-    """A `Forwarder` in a thread of its own, on loopback."""
+    """A `Forwarder` in a thread of its own."""
 
-    def __init__(self, port: int, upstream: tuple[str, int]) -> None:
+    def __init__(self, host: str, port: int, upstream: tuple[str, int]) -> None:
         self._forwarder = Forwarder(upstream)
-        self._port = port
+        self._place = (host, port)
         self._runner = asyncio.Runner()
         self._loop = self._runner.get_loop()
         self._ended = asyncio.Event()
@@ -109,7 +109,7 @@ class Proxy:
             self._runner.run(self._serve())
 
     async def _serve(self) -> None:
-        serving = asyncio.create_task(self._forwarder.serve("127.0.0.1", self._port))
+        serving = asyncio.create_task(self._forwarder.serve(*self._place))
         await self._ended.wait()
         self._forwarder.break_all()
         serving.cancel()

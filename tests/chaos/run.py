@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 
+from farm.domain.events import EventKind
 from farm.domain.states import AttemptState, JobState
 from farm.store import schema
 from tests.chaos import jobs, pictures
@@ -18,7 +19,7 @@ from tests.chaos.faults import KINDS, kinds_for
 from tests.chaos.jobs import Errand
 from tests.chaos.ledger import Done, Entry
 from tests.chaos.pictures import Frames, References
-from tests.chaos.site import Site
+from tests.chaos.site import Site, Sort
 from tests.chaos.truth import check_truth
 
 _FIRST, _LAST = 0.5, 14.0  # seconds after the jobs were sent in which faults begin
@@ -44,7 +45,7 @@ class Plan:
     faults: tuple[Fault, ...]
 
 
-def drawn(seed: int, faults: int, kinds: Sequence[str] = kinds_for("sqlite"), errands: int = 3) -> Plan:
+def drawn(seed: int, faults: int, kinds: Sequence[str] = kinds_for(Sort.SQLITE), errands: int = 3) -> Plan:
     """The plan of this seed."""
     dice = random.Random(seed)  # noqa: S311  to be drawn again
     chosen = dice.choices(kinds, [KINDS[kind].weight for kind in kinds], k=faults)
@@ -132,8 +133,10 @@ def _measured(site: Site, done: Done, clock: float) -> Done:
         given = connection.execute(select(func.min(rows.started)).where(rows.started > clock)).scalar()
         result = (rows.ended > clock) & (rows.state == AttemptState.DONE.value)
         made = connection.execute(select(func.min(rows.ended)).where(result)).scalar()
-    return replace(
-        done,
-        dispatched=None if given is None else round(given - clock, 2),
-        committed=None if made is None else round(made - clock, 2),
-    )
+        told = (schema.events.c.time > clock) & (schema.events.c.kind == EventKind.WORKER_STATE.value)
+        met = connection.execute(select(func.min(schema.events.c.time)).where(told)).scalar()
+
+    def after(moment: float | None) -> float | None:
+        return None if moment is None else round(moment - clock, 2)
+
+    return replace(done, met=after(met), dispatched=after(given), committed=after(made))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 
 import psutil
@@ -17,10 +18,19 @@ from farm.embedded import stack, state
 from farm.embedded.home import Home
 from farm.settings import Settings
 from farm.store import Database, schema
+from tests.chaos.cluster import Cluster
 from tests.chaos.store import Store
 from tests.postgres import PostgresServer
 
 _MB = 1024 * 1024
+
+
+class Sort(StrEnum):
+    """Farms that differ in what they are built on."""
+
+    SQLITE = "sqlite"
+    POSTGRES = "postgres"  # its database is a server
+    SPREAD = "spread"  # its workers are on two machines of a Ray cluster that is not its own
 
 
 class Site:
@@ -29,8 +39,8 @@ class Site:
     All of it lives in ``folder``; nothing is left of it after `down`.
     """
 
-    def __init__(self, folder: Path, database: str = "sqlite") -> None:
-        """Starts it with this database, ``sqlite`` or ``postgres``; raises `TesseraError`."""
+    def __init__(self, folder: Path, sort: Sort = Sort.SQLITE) -> None:
+        """Starts it; raises `TesseraError` with what went wrong."""
         self.folder = folder
         self.home, self.scratch, storage = (folder / name for name in ("home", "scratch", "storage"))
         self.disks = {
@@ -39,14 +49,18 @@ class Site:
             "storage": Disk(storage, 3000 * _MB),
         }
         self.store = Store(storage, folder)
-        self.postgres = _postgres(folder) if database == "postgres" else None
+        self.postgres = _postgres(folder) if sort is Sort.POSTGRES else None
+        self.cluster = Cluster(folder) if sort is Sort.SPREAD else None
+        if self.cluster:
+            os.environ["HOME"] = self.cluster.environment["HOME"]  # of the key that the cluster asks for
         settings = Settings(
             home=self.home,
             scratch=self.scratch,
             storage=self.store.settings,
             database_url=self.postgres.new_database() if self.postgres else "",
+            ray_address=self.cluster.address if self.cluster else "",
         )
-        self.farm = stack.start(settings, workers=2)
+        self.farm = stack.start(settings, workers=1 if self.cluster else 2)  # on each machine
         self.database = Database(settings.database)
         self.client = FarmClient(self.farm.url)
 
@@ -57,7 +71,9 @@ class Site:
         return _process(pids[0]) if pids and pids[0] else None
 
     def ray(self, program: str) -> list[psutil.Process]:
-        """Ray's own programs: ``raylet``, ``gcs_server``."""
+        """Ray's own programs at the head: ``raylet``, ``gcs_server``."""
+        if self.cluster:
+            return self.cluster.head(program)
         head = self.part("ray")
         return [] if head is None else [p for p in _heirs(head) if p.name() == program]
 
@@ -89,7 +105,9 @@ class Site:
         self.database.close()
         stack.stop(self.home)
         self.store.close()
-        if self.postgres is not None:
+        if self.cluster:
+            self.cluster.close()
+        if self.postgres:
             self.postgres.stop()
         ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
         left = [p for p in psutil.process_iter() if p.pid not in ours and p.status() != psutil.STATUS_ZOMBIE]

@@ -13,14 +13,14 @@ WELL = Entry(
     7,
     ("lens 1-4 2x2", "turntable 1-8 none"),
     (
-        Done("kill dispatcher", 1.5, 0.0, "process 12", dispatched=3.25, committed=4.0),
+        Done("kill dispatcher", 1.5, 0.0, "process 12", met=2.5, dispatched=3.25, committed=4.0),
         Done("cut network", 2.0, 8.0, "the cable to storage", dispatched=0.5, committed=9.5),
         Done("kill imaging", 2.0, 8.0, None),
     ),
     frames=12,
     seconds=30.0,
 )
-KILLED_AGAIN = Done("kill dispatcher", 1.5, 0.0, "process 12", dispatched=16.0)
+KILLED_AGAIN = Done("kill dispatcher", 1.5, 0.0, "process 12", met=15.5, dispatched=16.0)
 NOT_WELL = replace(WELL, seed=8, faults=(KILLED_AGAIN,), wrong=("frame 3 has no “x.png”",))
 LEFT = Entry(None, wrong=("process 9 is left: raylet",))
 
@@ -56,8 +56,9 @@ def test_a_ledger_gives_back_what_was_written_and_forgets_a_line_that_was_cut_sh
 def test_figures_tell_what_was_hit_and_how_long_it_took() -> None:
     assert figures.summary([WELL, NOT_WELL, LEFT]) == (
         "2 runs, 1 minutes: 3 faults in 4 jobs; 24 files of frames fetched and compared; 2 runs with "
-        "anything wrong. 1 more faults found nothing to hit. After a dispatcher was killed the next task "
-        "was given after 9.6 s in the middle and 16.0 s at most; 1 of 2 within 15 s."
+        "anything wrong. 1 more faults found nothing to hit. After a dispatcher was killed, the next one "
+        "had met a worker after 9.0 … 15.5 s (median … longest), 1 of 2 within 15 s, and the next task was "
+        "given after 9.6 … 16.0 s, whatever else was done meanwhile."
     )
     assert figures.table([WELL, NOT_WELL, LEFT]).splitlines()[2:] == [
         "| cut network | 1 | 8.0 … 8.0 | 0.5 … 0.5 | 9.5 … 9.5 | 0 |",

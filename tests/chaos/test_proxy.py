@@ -33,7 +33,7 @@ def served() -> Iterator[tuple[Proxy, int]]:
                     continue
 
     threading.Thread(target=serve, daemon=True).start()
-    proxy = Proxy(ours, ("127.0.0.1", theirs))
+    proxy = Proxy("127.0.0.1", ours, ("127.0.0.1", theirs))
     yield proxy, ours
     proxy.close()
     server.close()
