@@ -109,7 +109,7 @@ class Kept(Play):
                 for (
                     attempt_id,
                     state,
-                ) in told.items():  # what is lost may also count no more, if it comes late
+                ) in told.items():  # what is lost may count no more either
                     lost = state is AttemptState.LOST
                     assert tries[attempt_id] in ((state, AttemptState.DROPPED) if lost else (state,))
                 for number, left in self.left.items():
