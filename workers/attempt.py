@@ -17,6 +17,7 @@ from farm.domain.task import TaskKey
 from farm.domain.tiles import Size
 from farm.domain.work import Cause, Order, Progress, RenderClass, Result, Role, Seconds, StoredFile
 from farm.storage import Storage
+from workers.children import Child
 from workers.devices import driver
 from workers.failures import AttemptFailed, plain
 from workers.harvest import Harvested, harvest
@@ -57,6 +58,7 @@ class Attempt:
     _phase: str = ""
     _waits: int = 0  # calls that storage keeps waiting now
     _waited: float = 0.0  # seconds, less the time at which the wait that lasts began
+    _timed: float = 0.0  # seconds that have counted for something
     _takes: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -144,13 +146,23 @@ class Attempt:
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Add the seconds spent inside to ``what``, a field of `Seconds`; storage being away costs none."""
+        """Add the seconds spent inside to ``what``, a field of `Seconds`; storage being away costs none.
+
+        Where one lies in another, each second counts for the inner one alone.
+        """
         loop = asyncio.get_running_loop()
-        began = loop.time() - self._waited
+        began = loop.time() - self._waited - self._timed
         try:
             yield
         finally:
-            self.spent[what] = self.spent.get(what, 0.0) + loop.time() - self._waited - began
+            seconds = loop.time() - self._waited - self._timed - began
+            self.spent[what] = self.spent.get(what, 0.0) + seconds
+            self._timed += seconds
+
+    async def imaging(self) -> Child:
+        """The session's imaging process; starting one is part of the load, once a worker."""
+        with self.timed("load"):
+            return await self.session.imaging(self.log)
 
     def heed(self, done: Done) -> None:
         """Take over what an answer says about itself; a child's numbers are believed only where sane."""

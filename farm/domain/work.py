@@ -161,15 +161,20 @@ class Cause(StrEnum):
 
 
 class Seconds(Value):
-    """Where an attempt's time went, in seconds."""
+    """Where an attempt's time went, in seconds; each counts once.
 
-    fetch: float = 0.0
-    load: float = 0.0
+    Time in which storage was away is in `total` alone.
+    """
+
+    fetch: float = 0.0  # files of the scene that this machine lacked, pieces, pictures
+    load: float = 0.0  # processes started and the scene opened; 0 where all of it was warm
+    #: Cycles making the scene ready, kernels and what was played before the frame included: little where the
+    #: process has rendered this frame, or this scene where nothing of it moves, before.
     sync: float = 0.0
-    render: float = 0.0
-    save: float = 0.0
+    render: float = 0.0  # samples, and compositing where a frame is whole
+    save: float = 0.0  # written by Blender, checked, merged and shrunk
     store: float = 0.0
-    total: float = 0.0
+    total: float = 0.0  # from the order to its end
 
 
 class Result(Value):

@@ -46,8 +46,7 @@ def plan(settings: Settings) -> Plan:
     if not settings.ray_address:
         services.append(ray_head.service(home, ports, {**inherited, **_of_the_machine(settings)}))
     given = {**inherited, **variables(settings, home, ports)}
-    if not settings.ray_address:
-        given |= ray_head.environment(home)
+    given |= _keys_of_ray() if settings.ray_address else ray_head.environment(home)
     below = tuple(service.name for service in services)
     services.append(
         Service(
@@ -121,6 +120,11 @@ def _of_the_machine(settings: Settings) -> dict[str, str]:
     names = (f"FARM_{name.upper()}" for name in MachineSettings.model_fields)
     said = {name: os.environ[name] for name in names if name in os.environ}
     return {"FARM_HOME": str(settings.home), **said}
+
+
+def _keys_of_ray() -> dict[str, str]:
+    """How to prove to a cluster that is not ours that we may speak to it: the caller knows."""
+    return {name: value for name, value in os.environ.items() if name.startswith("RAY_AUTH_")}
 
 
 def _inherited() -> dict[str, str]:

@@ -24,7 +24,7 @@ async def warm(attempt: Attempt) -> Child:
         await session.lay_out()
     attempt.phase("loading")
     child = await session.render(attempt.log, attempt.playhead)
-    attempt.spent["load"] = session.load_seconds
+    attempt.spent["load"] = attempt.spent.get("load", 0.0) + session.load_seconds
     attempt.device = device_for(attempt.order, session.ground.config, child.ready)
     return child
 
@@ -39,7 +39,7 @@ async def shrunk(attempt: Attempt, size: Size, width: int, box: Box | None = Non
     wanted = box or whole
     if wanted == whole and size.width <= width:
         return RAW_PREVIEW
-    imaging = await attempt.session.imaging(attempt.log)
+    imaging = await attempt.imaging()
     await imaging.ask(
         Shrink(
             source=str(attempt.work / RAW_PREVIEW),

@@ -69,11 +69,12 @@ async def finish(attempt: Attempt) -> Result:
         await attempt.session.release(child)
     attempt.heed(done)
     await asyncio.to_thread((attempt.work / MERGED).unlink, missing_ok=True)
-    files = await outputs(attempt, done)
-    files.append(await preview(attempt))
-    if keep_exr:
-        [passes] = await attempt.take("", [PASSES])
-        files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
+    with attempt.timed("save"):
+        files = await outputs(attempt, done)
+        files.append(await preview(attempt))
+        if keep_exr:
+            [passes] = await attempt.take("", [PASSES])
+            files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
     result = attempt.result(await attempt.store(files), settled)
     return result.model_copy(update={"digests": digests})
 
@@ -85,7 +86,7 @@ async def _merge(attempt: Attempt) -> dict[str, str]:
         pieces = await fetched(attempt, refs)
     attempt.phase("merging")
     plan = attempt.plan
-    imaging = await attempt.session.imaging(attempt.log)
+    imaging = await attempt.imaging()
     request = MergeFrame(
         pieces=pieces,
         width=plan.width,

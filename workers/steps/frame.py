@@ -43,11 +43,12 @@ async def frame(attempt: Attempt) -> Result:
     )
     attempt.heed(done)
     attempt.check_device(done)
-    files = await outputs(attempt, done)
-    files.append(await preview(attempt))
-    if keep_exr:
-        [passes] = await attempt.take("", [PASSES])
-        files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
+    with attempt.timed("save"):
+        files = await outputs(attempt, done)
+        files.append(await preview(attempt))
+        if keep_exr:
+            [passes] = await attempt.take("", [PASSES])
+            files.append(await kept_exr(attempt, passes, [name for _, name, _, _ in files]))
     return attempt.result(await attempt.store(files), render_class(attempt.device, child.ready))
 
 

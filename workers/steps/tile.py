@@ -42,9 +42,10 @@ async def tile(attempt: Attempt) -> Result:
     )
     attempt.heed(done)
     attempt.check_device(done)
-    [piece] = await attempt.take("", [PIECE])
-    await _check(attempt, piece.path, cut)
-    preview = await _preview(attempt, cut)
+    with attempt.timed("save"):
+        [piece] = await attempt.take("", [PIECE])
+        await _check(attempt, piece.path, cut)
+        preview = await _preview(attempt, cut)
     stored = await attempt.store(
         [
             (Role.PIECE, f"{OURS}/{PIECE}", piece.path, EXR),
@@ -75,9 +76,8 @@ async def _check(attempt: Attempt, piece: Path, cut: Cut) -> None:
         for name in layer.passes
         if name not in _NOT_OF_PIECES
     ]
-    imaging = await attempt.session.imaging(attempt.log)
-    with attempt.timed("save"):
-        await imaging.ask(CheckPiece(str(shown), size.width, size.height, passes), attempt.count)
+    imaging = await attempt.imaging()
+    await imaging.ask(CheckPiece(str(shown), size.width, size.height, passes), attempt.count)
 
 
 async def _preview(attempt: Attempt, cut: Cut) -> Path:

@@ -230,19 +230,24 @@ def test_parts_are_told_where_the_farms_own_storage_and_ray_are(home: Home) -> N
     assert told["FARM_DATABASE_URL"] == f"sqlite:///{home.root}/farm.sqlite3"
 
 
-def test_a_store_and_a_cluster_that_are_named_are_used_and_none_started(home: Home) -> None:
+def test_a_store_and_a_cluster_that_are_named_are_used_and_none_started(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = Settings(
         home=home.root,
         ray_address="10.0.0.1:6379",
         storage=StorageSettings(endpoint="https://s3.example.org"),
     )
 
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_ADDRESS", "elsewhere:6379")
     made = plan(settings)
 
     assert [service.name for service in made.services] == ["dispatcher", "web"]
     assert made.services[0].needs == made.services[0].falls_with == ()
     assert made.services[0].environment["FARM_RAY_ADDRESS"] == "10.0.0.1:6379"
-    assert "RAY_AUTH_TOKEN_PATH" not in made.services[0].environment
+    ray = {name: value for name, value in made.services[0].environment.items() if name.startswith("RAY_")}
+    assert ray == {"RAY_AUTH_MODE": "token"}, "the cluster's key, and nothing of ours"
 
 
 def test_everything_listens_on_this_machine_only_and_under_keys(home: Home) -> None:
@@ -258,6 +263,19 @@ def test_everything_listens_on_this_machine_only_and_under_keys(home: Home) -> N
     assert "FARM_STORAGE__SECRET_KEY" not in made["ray"].environment
     assert made["dispatcher"].needs == ("storage", "ray")
     assert made["dispatcher"].falls_with == ("ray",)
+
+
+def test_workers_hear_what_the_owner_of_the_machine_says_of_them(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FARM_WORKER_TAGS", "rtx")
+    monkeypatch.setenv("FARM_LEND_HOURS", "sat,sun")
+    monkeypatch.setenv("FARM_DATABASE_URL", "sqlite:///elsewhere")
+
+    [ray] = [part for part in plan(Settings(home=home.root)).services if part.name == "ray"]
+
+    told = {name: value for name, value in ray.environment.items() if name.startswith("FARM_")}
+    assert told == {"FARM_HOME": str(home.root), "FARM_WORKER_TAGS": "rtx", "FARM_LEND_HOURS": "sat,sun"}
 
 
 def test_a_proxy_for_the_world_does_not_come_between_the_parts(
