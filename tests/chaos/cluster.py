@@ -33,20 +33,18 @@ class Cluster:
     """The head on this machine, and a node on another one."""
 
     def __init__(self, folder: Path) -> None:
-        """Starts both. What is to speak to it needs `environment`."""
-        token = folder / "user" / ".ray" / "auth_token"
-        token.parent.mkdir(parents=True)
+        """Starts both. What is to speak to it needs `keys` in its environment."""
+        token = folder / "ray-token"
         token.write_text(secrets.token_hex(32))
-        self.environment = {**os.environ, "HOME": str(folder / "user"), "RAY_USAGE_STATS_ENABLED": "0"}
+        self.keys = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+        environment = {**os.environ, **self.keys, "RAY_USAGE_STATS_ENABLED": "0"}
         self.address = f"10.77.1.1:{_PORT}"
         node = ("10.77.1.2", self.address, str(folder / "r2"))
-        self.node = Machine(1, "tests.chaos.cluster", node, folder / "node.log", self.environment)
+        self.node = Machine(1, "tests.chaos.cluster", node, folder / "node.log", environment)
         head = ("10.77.1.1", self.address, str(folder / "r1"))
         with (folder / "head.log").open("ab") as log:
             line = (sys.executable, "-P", "-m", "tests.chaos.cluster", *head)
-            self._head = subprocess.Popen(
-                line, cwd=ground.PROJECT, env=self.environment, stdout=log, stderr=log
-            )
+            self._head = subprocess.Popen(line, cwd=ground.PROJECT, env=environment, stdout=log, stderr=log)
         deadline = time.monotonic() + _START
         while not _listens("10.77.1.1"):
             if time.monotonic() > deadline:

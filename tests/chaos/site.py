@@ -52,7 +52,7 @@ class Site:
         self.postgres = _postgres(folder) if sort is Sort.POSTGRES else None
         self.cluster = Cluster(folder) if sort is Sort.SPREAD else None
         if self.cluster:
-            os.environ["HOME"] = self.cluster.environment["HOME"]  # of the key that the cluster asks for
+            os.environ.update(self.cluster.keys)
         settings = Settings(
             home=self.home,
             scratch=self.scratch,
