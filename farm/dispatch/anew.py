@@ -96,6 +96,7 @@ def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> N
     for task in job.tasks.values():
         if task.key.frame == frame.number and task.key.kind in (TaskKind.FRAME, TaskKind.TILE):
             task.memory = max(task.memory, memory)
+            desk.state.cramped.setdefault(task.key)
 
 
 def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:

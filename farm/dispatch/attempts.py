@@ -132,6 +132,8 @@ def failed(
         return
     task.not_before = now + verdict.delay
     task.memory = max(task.memory, verdict.memory)
+    if task.memory:
+        desk.state.cramped.setdefault(task.key)
     desk.step_task(task, TaskEvent.RETRY)
     desk.task_changed(task)
     if failure.cause is Cause.LOST:

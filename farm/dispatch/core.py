@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from farm.dispatch import cramped, late, requeue, standing
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
-from farm.dispatch import late, requeue, standing
 from farm.dispatch.attempts import failed, succeeded
 from farm.dispatch.choosing import give_out
 from farm.dispatch.desk import Desk
@@ -108,6 +108,7 @@ class Core:
         self._desk.now = now
         late.sweep(self._desk)
         standing.tend(self._desk)
+        cramped.tend(self._desk)
         self._upkeep.before(now)
         give_out(self._desk, now)
         if self._desk.roster.free and not 0 <= now - self._helped < EVERY:

@@ -40,10 +40,15 @@ def meets(worker: Worker, needs: Needs, device: Device) -> bool:
 
 def may_take(job: Job, task: Task, worker: Worker) -> bool:
     """Could this worker do this task, if both were free?"""
+    return memory_for(job, task, worker) >= task.memory and suits(job, task, worker)
+
+
+def suits(job: Job, task: Task, worker: Worker) -> bool:
+    """Could this worker do this task, if both were free and it fitted into its memory?"""
     frame = job.frames.get(task.key.frame) if task.key.frame is not None else None
     settled = None if frame is None else frame.render_class
     device = device_of(job, frame)
-    if not trusts(job, worker) or memory_for(job, task, worker) < task.memory:
+    if not trusts(job, worker):
         return False
     if task.key.kind in (TaskKind.INSPECT, TaskKind.ENCODE):
         return True
@@ -128,5 +133,5 @@ def stranded(job: Job, tasks: Sequence[Task], serving: Collection[Worker], now: 
     if not any(can_render(worker, device) and meets(worker, job.control.needs, device) for worker in serving):
         return False
     return any(
-        ready(job, task, now) and not any(may_take(job, task, worker) for worker in serving) for task in tasks
+        ready(job, task, now) and not any(suits(job, task, worker) for worker in serving) for task in tasks
     )

@@ -39,6 +39,7 @@ def load_state(connection: Connection, now: float = 0.0) -> State:
             at = (attempt.id, attempt.task, attempt.worker_id, attempt.started)
             state.attempts[attempt.id] = Attempt(*at, attempt.progress, max(now, attempt.started))
         state.lost |= {attempt.id: attempt for attempt in _lost(connection, job)}
+        state.cramped |= {key: None for key, task in job.tasks.items() if task.memory}
     after = {other for job in state.jobs.values() for other in job.control.after}
     state.ended = load_ended(connection, after - state.jobs.keys())
     return state

@@ -213,4 +213,7 @@ class State:
     #: Of workers on which something failed; forgotten with the process.
     standing: dict[str, Standing] = field(default_factory=dict)
     standing_changed: bool = False
+    #: Tasks that need more memory than some workers have, and since when none that serves has it.
+    cramped: dict[TaskKey, float | None] = field(default_factory=dict)
+    cramped_seen: float = 0.0  # when they were last looked at
     tended: float = 0.0  # when the workers' standing was last looked at

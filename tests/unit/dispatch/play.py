@@ -265,6 +265,8 @@ class Play:
                 assert before is not JobState.DONE
                 if before in (JobState.FAILED, JobState.CANCELLED):
                     assert instruction.state is JobState.WAITING, "a job goes on that has ended"
+                    if instruction.job_id not in self.plans:  # it is inspected anew
+                        self.commits.pop(TaskKey(instruction.job_id, TaskKind.INSPECT), None)
                 self.jobs[instruction.job_id] = instruction
             case do.JobInspected(job_id, scene):
                 self.reports[job_id] = scene
