@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from farm.domain import telling
 from farm.domain.proved import outcome, renderer
-from web.pages import bars, words
+from web.pages import bars, doing, words
 
 _HERE = Path(__file__).parent
 
@@ -25,14 +26,26 @@ TEMPLATES.filters |= {
     "count": words.count,
     "duration": words.duration,
     "iso": words.iso,
-    "left": words.left,
+    "money": telling.money,
+    "memory": telling.memory,
+    "quoted": telling.quoted,
     "size": words.size,
+    "within": telling.within,
 }
 TEMPLATES.globals |= {
+    "can_cancel": doing.can_cancel,
+    "can_pause": doing.can_pause,
+    "can_retry": doing.can_retry,
     "outcome": outcome,
+    "costs_of": telling.costs,
+    "held": telling.held,
+    "price_of": telling.price,
+    "priced": telling.priced,
     "renderer": renderer,
     "segments": bars.segments,
+    "standing": telling.standing,
     "told": bars.told,
+    "wishes": telling.wishes,
 }
 
 

@@ -16,7 +16,7 @@ from farm.cli.proving import proved
 from farm.cli.speaker import Speaker, clean
 from farm.cli.words import duration, number
 from farm.domain.control import NORMAL
-from farm.domain.telling import costs, price, priced, standing, wishes, within
+from farm.domain.telling import costs, held, price, priced, standing, wishes, within
 from farm.domain.views import AttemptView, JobView
 
 _ATTEMPTS_SHOWN = 10
@@ -125,7 +125,8 @@ def show(job_id: JobId, frame: OneFrame = None, as_json: AsJson = False, farm: F
 def _facts(job: JobView) -> list[tuple[str, str]]:
     now = job.ended if job.ended is not None else time.time()
     facts = [("job", f"{job.id}  {job.name}"), ("state", _state(job))]
-    facts += [("waits", why)] if (why := standing(job)) else []
+    why = "" if held(job) else job.waits
+    facts += [("waits", why)] if why else []
     facts += wishes(job.control, now)
     if job.proves is not None:
         facts.append(("proves", f"job {job.proves}"))

@@ -27,6 +27,8 @@ def quoted(words: Iterable[str]) -> str:
 
 def within(span: Span) -> str:
     """A range of seconds, no finer than it is known: “4–6 min”, “about 5 min”, “20–35 s”."""
+    if span.high < 5:
+        return "a few seconds"
     size, unit = next(
         (size, unit)
         for size, unit, most in (
@@ -103,13 +105,19 @@ def clock(moment: float, now: float) -> str:
     return f"{day}, {at}" if then.tm_year == today.tm_year else f"{day} {then.tm_year}, {at}"
 
 
+def held(job: JobView) -> bool:
+    """Whether an open job is paused: nothing new of it is begun."""
+    return job.control.paused and not job.cancelling and (job.state not in JOB_ENDED or job.retrying)
+
+
 def standing(job: JobView) -> str:
-    """Why nothing new of an open job is begun: “paused”, “waits for …”; empty where nothing keeps it."""
+    """Why nothing of an open job goes on, in few words: “paused”, “waits for job k3m9x2ab”; else empty."""
+    if held(job):
+        return "paused"
     if job.state in JOB_ENDED or job.cancelling:
         return ""
-    if job.control.paused:
-        return "paused"
-    return job.waits
+    first = job.waits.split(". ")[0].removesuffix(".").removeprefix("It ")
+    return first[:1].lower() + first[1:]
 
 
 def wishes(control: Control, now: float) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 
 from farm.domain.job import Principal
 from farm.domain.scene import Finding
-from farm.domain.states import JOB_ENDED, TaskState
+from farm.domain.states import TaskState
 from farm.domain.tiles import Box, Size
 from farm.domain.views import AttemptView, FrameView, JobView
 from farm.domain.work import Role
@@ -70,10 +70,6 @@ def alone(job: JobView, frame: FrameView) -> bool:
     return job.frames.total == 1 and frame.state is TaskState.RUNNING
 
 
-def cancellable(job: JobView) -> bool:
-    return job.state not in JOB_ENDED and not job.cancelling
-
-
 def _page(
     farm: Services,
     who: Principal,
@@ -108,7 +104,6 @@ def _page(
         findings=[found for found in findings(job) if found.what != job.error],
         **proved(farm, who, job, frame),
         workers=workers,
-        can_cancel=cancellable(job),
     )
 
 

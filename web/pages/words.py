@@ -22,21 +22,6 @@ def duration(seconds: float) -> str:
     return _pair(whole, _DAY, "d", _HOUR, "h")
 
 
-def left(seconds: float) -> str:
-    """An estimate, no finer than it can be known: “about 40 min left”."""
-    if seconds < 5:
-        return "a few seconds left"
-    if seconds < 55:
-        return f"about {5 * round(seconds / 5)} s left"
-    if seconds < 10 * _MINUTE:
-        return f"about {max(1, round(seconds / _MINUTE))} min left"
-    if seconds < 90 * _MINUTE:
-        return f"about {5 * round(seconds / _MINUTE / 5)} min left"
-    if seconds < 2 * _DAY:
-        return f"about {seconds / _HOUR:.1f} h left".replace(".0 h", " h")
-    return f"about {round(seconds / _DAY)} days left"
-
-
 def ago(then: float, now: float | None = None) -> str:
     """“just now”, “3 min ago”, “2 h ago”, “5 days ago”."""
     past = (time.time() if now is None else now) - then

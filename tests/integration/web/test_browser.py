@@ -9,13 +9,17 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from farm.domain.control import ControlChange
+from farm.domain.costs import Costs, Span
+from farm.domain.events import EventKind
+from farm.domain.job import LOCAL_OWNER
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Proof, Row
 from tests.integration.web.serving import serving
 from tests.unit.web import pictures
 from tests.unit.web.fake_farm import CLASS, FakeFarm
-from tests.unit.web.studio import MOVIE
+from tests.unit.web.studio import MOVIE, recut
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = [
@@ -103,7 +107,7 @@ def test_a_cut_frame_grows_on_the_page_as_its_tiles_come(page: Page, url: str, f
     expect(page.locator("#hero img")).to_have_js_property("naturalWidth", 64)
     farm.end("a", JobState.DONE)
     expect(page.locator("#jobtop")).to_contain_text("Done")
-    expect(page.locator("#cancel")).to_have_count(0)
+    expect(page.locator("#cancel-a")).to_have_count(0)
     assert same_document(page)
 
 
@@ -162,6 +166,92 @@ def test_cancelling_asks_in_place_first(page: Page, url: str, farm: FakeFarm) ->
     page.get_by_role("button", name="Cancel the job").click()
     expect(page.locator("#jobtop")).to_contain_text("Cancelling")
     assert farm.all["a"].view.cancelling
+
+
+def test_a_job_is_paused_resumed_and_given_another_priority_from_its_page(
+    page: Page, url: str, farm: FakeFarm
+) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-6")
+    page.goto(f"{url}/jobs/a")
+    mark(page)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#jobtop .state")).to_have_text("Paused")
+    assert farm.all["a"].view.control.paused
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#jobtop .state")).to_have_text("Rendering")
+    assert not farm.all["a"].view.control.paused
+
+    field = page.get_by_role("spinbutton", name="Priority")
+    field.fill("80")
+    field.press("Enter")
+    expect(page.locator("#facts")).to_contain_text("80")
+    assert farm.all["a"].view.control.priority == 80
+    field.fill("300")  # the browser says what is wrong, and nothing is sent
+    field.press("Tab")
+    expect(field).to_have_value("80")
+    assert farm.all["a"].view.control.priority == 80
+    farm.change(LOCAL_OWNER, "a", ControlChange(priority=30))  # somebody else does
+    expect(field).to_have_value("30")
+    assert same_document(page)
+
+
+def test_a_job_is_controlled_from_its_row_without_leaving_the_list(
+    page: Page, url: str, farm: FakeFarm
+) -> None:
+    for name in ("a", "b"):
+        farm.add(f"shot {name}", name)
+        farm.plan(name, "1-6")
+    page.goto(url)
+    mark(page)
+    page.get_by_role("button", name="Pause shot a").click()
+    expect(page.locator("#job-a")).to_contain_text("Paused")
+    expect(page.locator("#job-b")).to_contain_text("Rendering")
+    field = page.get_by_role("spinbutton", name="Priority of shot b")
+    field.fill("80")
+    field.press("Enter")
+    expect(field).to_have_attribute("value", "80")
+    page.get_by_role("button", name="Cancel shot b").click()
+    page.get_by_role("button", name="Keep rendering").click()
+    page.get_by_role("button", name="Cancel shot b").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator("#job-b")).to_contain_text("Cancelling")
+    farm.end("a", JobState.FAILED, "It broke.")
+    page.get_by_role("button", name="Retry shot a").click()
+    expect(page.locator("#job-a")).not_to_contain_text("It broke.")
+    assert farm.requeued == [("a", None)]
+    assert same_document(page)
+
+
+def test_what_the_farm_refuses_is_told_on_the_page(page: Page, url: str, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    page.goto(f"{url}/jobs/a")
+    farm.all["a"].view = farm.all["a"].view.model_copy(update={"state": JobState.DONE})  # and no event yet
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("alert")).to_have_text("Job a is done already. Render it once more.")
+
+
+def test_what_a_job_waits_for_and_costs_comes_and_goes_live(page: Page, url: str, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-6", grid="2x1")
+    farm.frame_state("a", 1, TaskState.RUNNING)
+    page.goto(f"{url}/jobs/a")
+    mark(page)
+    job = farm.all["a"]
+    job.view = job.view.model_copy(update={"waits": "No worker is here."})
+    farm.event(EventKind.JOB_WAITS, "a", why="No worker is here.")
+    expect(page.locator("#jobtop .waits")).to_have_text("No worker is here.")
+    costs, left = Costs(seen=2, sync=12, render=48), Span(low=240, likely=300, high=360)
+    job.view = job.view.model_copy(update={"waits": "", "costs": costs, "left": left})
+    farm.event(EventKind.JOB_COSTS, "a", costs=costs.model_dump(mode="json"))
+    expect(page.locator("#jobtop")).to_contain_text("4–6 min left")
+    expect(page.locator("#facts")).to_contain_text("sync 12 s, render 48 s a frame")
+    expect(page.locator("#jobtop .waits")).to_have_count(0)
+
+    recut(farm, "a", 1, of=1, grid="1x2", why="2 workers are free: cut in 2")
+    expect(page.locator("#tile-3")).to_have_count(1)
+    expect(page.locator("#tile-1")).to_have_count(0)
+    assert same_document(page)
 
 
 def test_jobs_appear_and_move_without_a_reload(page: Page, url: str, farm: FakeFarm) -> None:

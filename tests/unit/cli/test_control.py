@@ -242,12 +242,12 @@ def test_rerender_and_verify_take_a_priority_and_a_rerender_waits_for_nothing_an
 def test_jobs_tell_why_nothing_goes_on_and_priorities_where_any_differs(cli, farm, job, blend):
     assert "priority" not in cli("jobs").out
     cli("submit", blend, "--priority", 80, "--paused")
-    farm.change(job, waits="waits for a worker with the tag “rtx”")
+    farm.change(job, waits="It waits for job k3m9x2ab. Have it done.")
     lines = {line.split()[0]: line for line in cli("jobs").out.splitlines()}
     assert "priority" in lines["job"]
     assert "paused" in lines["job2"]
     assert " 80 " in lines["job2"]
-    assert "waits for a worker" in lines["job1"]
+    assert "  waits for job k3m9x2ab  " in lines["job1"]
     assert max(map(len, lines.values())) <= 80
 
 
@@ -273,11 +273,11 @@ def test_show_tells_the_wishes_and_what_was_cut_again(cli, farm, job):
     farm.change(
         job,
         control=Control(priority=20, start=later, after=("jobx",)),
-        waits="waits for job jobx",
+        waits="It waits for job jobx.",
         recuts=(RecutView(frame=23, time=1.0, why="its worker is slow: cut in 4"),),
     )
     shown = cli("show", job).out.splitlines()
-    assert "waits    waits for job jobx" in shown
+    assert "waits    It waits for job jobx." in shown
     assert "priority 20" in shown
     assert "after    job jobx" in shown
     assert any(line.startswith("start    not before ") for line in shown)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from farm.domain.control import ControlChange
 from farm.domain.errors import BadInput, Conflict, NotFound, TesseraError
 from farm.domain.events import EventKind
 from farm.domain.frames import FrameRange
@@ -22,12 +23,16 @@ from farm.domain.views import (
     EventView,
     FarmView,
     FrameCounts,
+    FramesRequest,
     FrameView,
     JobView,
+    LimitRequest,
     OutputView,
     ProofView,
+    Provenance,
     SceneRef,
     TileView,
+    UserView,
     Verification,
     VerifyRequest,
     WorkerView,
@@ -81,6 +86,9 @@ class FakeFarm:
         self.blobs: dict[str, bytes] = {}
         self.scenes: set[str] = {SCENE_ID}
         self.workers: list[WorkerView] = []
+        self.users = {"local": UserView(id="local", name="local")}
+        self.notes: tuple[str, ...] = ()  # told with the answer to a change
+        self.requeued: list[tuple[str, str | None]] = []
         self.dispatcher, self.storage = "alive", "ok"
         self.trouble: Exception | None = None  # raised by every call
         self.storage_trouble: TesseraError | None = None  # raised when bytes are read
@@ -93,7 +101,9 @@ class FakeFarm:
         self._ready()
         if spec.scene_id not in self.scenes:
             raise NotFound("The farm has no such scene.", "Register the scene first.")
-        return self.add(spec.name, owner=who.name, settings=spec.settings, adds_to=spec.adds_to)
+        made = self.add(spec.name, owner=who.name, settings=spec.settings, adds_to=spec.adds_to)
+        self._set(self._job(made.id), control=spec.control)
+        return self.job(who, made.id)
 
     def jobs(self, who: Principal, limit: int, before: str | None) -> list[JobView]:
         self._ready()
@@ -118,6 +128,52 @@ class FakeFarm:
             job.view = job.view.model_copy(update={"cancelling": True})
             self.event(EventKind.JOB_STATE, job_id, state=job.view.state.value, error="", cure="")
         return self._view(job)
+
+    def change(self, who: Principal, job_id: str, asked: ControlChange) -> JobView:
+        job = self._job(job_id)
+        if job.view.state in JOB_ENDED:
+            raise Conflict(f"Job {job_id} is {job.view.state} already.", "Render it once more.")
+        with self.lock:
+            self._set(job, control=asked.applied(job.view.control))
+            self.event(EventKind.JOB_CONTROL, job_id, control=job.view.control.model_dump(mode="json"))
+        return self._view(job).model_copy(update={"notes": self.notes})
+
+    def retry(self, who: Principal, job_id: str) -> JobView:
+        job = self._job(job_id)
+        if job.view.state is JobState.DONE:
+            raise Conflict(f"Job {job_id} is done: nothing of it is missing.", "Render it once more.")
+        with self.lock:
+            if job.view.state in JOB_ENDED:
+                self._set(job, state=JobState.WAITING, error="", cure="", ended=None)
+                self.event(EventKind.JOB_STATE, job_id, state="waiting", error="", cure="")
+            self.requeued.append((job_id, None))
+        return self._view(job)
+
+    def requeue(self, who: Principal, job_id: str, asked: FramesRequest) -> JobView:
+        self.requeued.append((job_id, asked.frames))
+        return self._view(self._job(job_id))
+
+    def limits(self, who: Principal) -> list[UserView]:
+        return list(self.users.values())
+
+    def limit(self, who: Principal, user_id: str, asked: LimitRequest) -> UserView:
+        if user_id not in self.users:
+            raise NotFound(f"There is no user {user_id}.", "“farm limits” lists the users there are.")
+        self.users[user_id] = self.users[user_id].model_copy(update={"workers": asked.workers})
+        return self.users[user_id]
+
+    def provenance(self, who: Principal, job_id: str, frame: int) -> Provenance:
+        seen = self.frame(who, job_id, frame)
+        tries = [one for one in self._job(job_id).attempts if one.task.split("/")[1] == str(frame)]
+        return Provenance(
+            job_id=job_id,
+            frame=frame,
+            state=seen.state,
+            scene_id=SCENE_ID,
+            files={"shot.blend": "ab" * 32},
+            attempts=tuple(tries),
+            counts=tuple(one.id for one in tries if one.state is AttemptState.DONE),
+        )
 
     def frames(self, who: Principal, job_id: str, first: int, count: int) -> list[FrameView]:
         self._ready()
@@ -286,7 +342,7 @@ class FakeFarm:
                 cure=cure,
                 started=started,
                 ended=started + after,
-                seconds_left=None,
+                left=None,
             )
             self.event(EventKind.JOB_STATE, job_id, state=state.value, error=error, cure=cure)
 
@@ -314,8 +370,10 @@ class FakeFarm:
         with self.lock:
             job = self._job(job_id)
             old = job.frames[frame]
-            tiles = list(old.tiles)
-            tiles[index] = tiles[index].model_copy(update={"state": state, **more})
+            tiles = [
+                tile.model_copy(update={"state": state, **more}) if tile.index == index else tile
+                for tile in old.tiles
+            ]
             job.frames[frame] = old.model_copy(update={"tiles": tuple(tiles)})
             self.event(EventKind.TILE_STATE, job_id, frame=frame, tile=index, state=state.value)
 
@@ -455,12 +513,12 @@ class FakeFarm:
             "render_class": CLASS,
             "sandboxed": True,
         }
-        attempt = more.pop("attempt", None)
+        attempt, why = more.pop("attempt", None), more.pop("why", "")
         info = WorkerInfo.model_validate(told | more)
         with self.lock:
             self.workers.append(
                 WorkerView.model_validate(
-                    {"info": info, "state": state, "job_id": job_id, "attempt": attempt}
+                    {"info": info, "state": state, "why": why, "job_id": job_id, "attempt": attempt}
                 )
             )
             self.event(EventKind.WORKER_STATE, None, worker=info.worker_id, state=state)

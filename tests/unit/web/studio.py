@@ -6,12 +6,15 @@ import math
 import time
 from pathlib import Path
 
+from farm.domain.control import Control, Needs
+from farm.domain.costs import Costs, Span
+from farm.domain.events import EventKind
 from farm.domain.job import RenderSettings
-from farm.domain.plan import SampleRange
+from farm.domain.plan import Recut, SampleRange
 from farm.domain.scene import Weight
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.views import AttemptView
+from farm.domain.views import AttemptView, RecutView, TileView
 from farm.domain.work import Progress, Proof, Role, Row
 from tests.unit.web import pictures
 from tests.unit.web.fake_farm import CLASS, FakeFarm, finding, report
@@ -23,7 +26,7 @@ PIXELS = 1920 * 1080
 
 def studio(farm: FakeFarm | None = None, long: int = 240) -> FakeFarm:
     """Jobs ``long``, ``tiled``, ``ranged``, ``region``, ``done``, ``proved``, ``proof``, ``partly``,
-    ``broken``, ``fresh``, ``reading`` and ``dropped``.
+    ``broken``, ``fresh``, ``reading``, ``dropped``, ``paused`` and ``after``.
     """
     farm = farm or FakeFarm()
     _done(farm)
@@ -38,8 +41,26 @@ def studio(farm: FakeFarm | None = None, long: int = 240) -> FakeFarm:
     farm.add("turntable_chair_v012", "reading", age=20)
     farm.set("reading", state=JobState.INSPECTING, started=time.time() - 5)
     farm.add("env_forest_matte_v003", "fresh", owner="Björk", age=8)
+    _held(farm)
     _workers(farm)
     return farm
+
+
+def _held(farm: FakeFarm) -> None:
+    """One that is paused, and one that waits for another."""
+    farm.add("sh040_comp_v002", "paused", owner="Amélie", age=15 * 60)
+    farm.plan("paused", "1-60")
+    for frame in range(1, 13):
+        farm.finish("paused", frame, _picture("garden", frame), 8)
+    farm.set("paused", control=Control(paused=True, priority=20))
+    farm.add("sh020_comp_v011", "after", owner="Amélie", age=12)
+    farm.set(
+        "after",
+        control=Control(
+            after=("long",), frame_wise=True, needs=Needs(memory=24 << 30, tags=("rtx",)), workers=4
+        ),
+        waits="It waits for frame 145 of job long.",
+    )
 
 
 def _seconds(frame: int) -> float:
@@ -188,7 +209,13 @@ def _long(farm: FakeFarm, frames: int) -> None:
     for offset, sample in ((1, 87), (2, 34), (3, 12)):
         farm.frame_state("long", done + offset, TaskState.RUNNING, worker_id=f"node-{offset}-cpu-0")
         farm.progress("long", done + offset, sample, 128)
-    farm.set("long", seconds_left=1260.0)
+    farm.set(
+        "long",
+        left=Span(low=1080, likely=1260, high=1500),
+        price=Span(low=4.1, likely=4.4, high=4.9),
+        costs=Costs(seen=140, load=2.1, sync=3.2, render=14.5, rest=0.6, spread=0.2, paid=2.62),
+        control=Control(priority=80),
+    )
 
 
 def _tiled(farm: FakeFarm) -> None:
@@ -214,7 +241,12 @@ def _tiled(farm: FakeFarm) -> None:
     for index, sample, host in ((5, 318, 1), (6, 96, 2)):
         farm.tile("tiled", 12, index, TaskState.RUNNING, worker_id=f"node-{host}-cpu-0")
         farm.progress("tiled", 12, sample, 512, tile=index)
-    farm.set("tiled", seconds_left=96.0)
+    recut(farm, "tiled", 12, 8, "2x1", "2 workers are free: cut in 2")
+    farm.set(
+        "tiled",
+        left=Span(low=80, likely=96, high=130),
+        recuts=[RecutView(frame=12, time=time.time(), why="2 workers are free: piece 9 cut in 2")],
+    )
 
 
 def _proved(farm: FakeFarm) -> None:
@@ -275,6 +307,25 @@ def _region(farm: FakeFarm) -> None:
     farm.progress("region", 12, 96, 128, tile=1)
 
 
+def recut(farm: FakeFarm, job_id: str, frame: int, of: int, grid: str, why: str) -> None:
+    """A piece is cut again: its parts are shown in its place."""
+    job = farm.all[job_id]
+    plan = job.view.plan
+    assert plan is not None
+    revised = plan.recut((Recut(of=of, grid=grid),))
+    old = job.frames[frame]
+    tiles = [tile for tile in old.tiles if tile.index != of]
+    for index in range(plan.pieces, revised.pieces):
+        box = revised.piece(index).tile.core
+        tiles.append(
+            TileView(
+                index=index, state=TaskState.WAITING, x=box.x, y=box.y, width=box.width, height=box.height
+            )
+        )
+    job.frames[frame] = old.model_copy(update={"tiles": tuple(tiles)})
+    farm.event(EventKind.FRAME_RECUT, job_id, frame=frame, why=why)
+
+
 def tile_done(farm: FakeFarm, job_id: str, frame: int, index: int) -> None:
     """Commit a tile with a preview of it."""
     job = farm.all[job_id]
@@ -304,5 +355,10 @@ def _workers(farm: FakeFarm) -> None:
             progress=Progress(phase="rendering", sample=sample, samples=samples),
         )
         farm.add_worker(f"node-{number}", "busy", job_id, attempt=attempt)
-    farm.add_worker("node-4", "idle", device="OPTIX", device_name="NVIDIA H200", sandboxed=False)
+    gpu = {"device": "OPTIX", "device_name": "NVIDIA H200", "gpu_memory": 141 << 30, "price": 3.5}
+    farm.add_worker("node-4", "idle", sandboxed=False, tags=("linux", "rtx"), **gpu)
     farm.add_worker("node-5", "lost")
+    farm.add_worker("studio-7", "away", why="lent from 19:00 to 8:00", tags=("workstation",))
+    farm.add_worker(
+        "node-6", "aside", why="3 tasks failed on it, of jobs long and tiled. It is tried out again.", **gpu
+    )

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from farm.domain.errors import Unavailable
+from farm.domain.job import LOCAL_OWNER
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Proof, Role, Row
@@ -50,6 +51,77 @@ def test_cancelling_says_so_and_an_ended_job_is_a_conflict(client: TestClient, f
         "cure": "There is nothing to cancel.",
         "code": "conflict",
     }
+
+
+def test_a_job_is_changed_in_part_and_the_answer_shows_it_with_what_may_surprise(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    farm.add("shot", "a")
+    farm.notes = ("No worker of the farm has the tag “rtx” now: the job waits for one that does.",)
+    job = client.patch("/api/jobs/a", json={"priority": 80, "needs": {"tags": ["rtx"]}}).json()
+    assert (job["control"]["priority"], job["control"]["needs"]) == (80, {"memory": 0, "tags": ["rtx"]})
+    assert job["notes"] == list(farm.notes)
+    job = client.patch("/api/jobs/a", json={"paused": True}).json()
+    assert (job["control"]["priority"], job["control"]["paused"]) == (80, True)
+    assert client.get("/api/jobs/a").json()["control"] == job["control"]
+    assert client.get("/api/jobs/a").json()["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ({"priority": 101}, 400, "There is no priority 101."),
+        ({"needs": {"tags": ["My GPU"]}}, 400, "“My GPU” is not a tag."),
+        ({"after": ["b", "b"]}, 400, "A job is named twice among those to wait for."),
+        ({"workers": -1}, 422, "“workers” is wrong: input should be greater than or equal to 0."),
+        ({"order": "turn"}, 422, "“order” is not known here."),
+    ],
+)
+def test_a_change_that_cannot_be_is_a_problem_and_changes_nothing(
+    client: TestClient, farm: FakeFarm, body: dict[str, object], status: int, detail: str
+) -> None:
+    farm.add("shot", "a")
+    answer = client.patch("/api/jobs/a", json=body)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
+    assert answer.json()["detail"] == detail
+    assert client.get("/api/jobs/a").json()["control"]["priority"] == 50
+
+
+def test_a_page_from_elsewhere_changes_nothing(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    answer = client.patch("/api/jobs/a", json={"paused": True}, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert not farm.job(LOCAL_OWNER, "a").control.paused
+
+
+def test_a_job_is_retried_and_frames_are_requeued(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.end("a", JobState.FAILED, "It broke.")
+    assert client.post("/api/jobs/a/retry").json()["state"] == "waiting"
+    assert client.post("/api/jobs/a/requeue", json={"frames": "3-7"}).status_code == 200
+    assert farm.requeued == [("a", None), ("a", "3-7")]
+    assert client.post("/api/jobs/a/requeue", json={"frames": "7-3"}).status_code == 400
+    farm.end("a", JobState.DONE)
+    answer = client.post("/api/jobs/a/retry")
+    assert (answer.status_code, answer.json()["detail"]) == (409, "Job a is done: nothing of it is missing.")
+
+
+def test_limits_are_listed_and_set_by_user(client: TestClient) -> None:
+    assert client.get("/api/limits").json() == [{"id": "local", "name": "local", "workers": None}]
+    assert client.put("/api/limits/local", json={"workers": 4}).json()["workers"] == 4
+    assert client.put("/api/limits/local", json={"workers": 0}).status_code == 422
+    assert client.put("/api/limits/local", json={"workers": None}).json()["workers"] is None
+    assert client.put("/api/limits/nobody", json={"workers": 4}).status_code == 404
+
+
+def test_a_frame_tells_where_it_comes_from(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.plan("a", "1-2")
+    farm.fail_attempt("a", TaskKey("a", TaskKind.FRAME, 1), "Blender crashed.", "Try again.")
+    told = client.get("/api/jobs/a/frames/1/provenance").json()
+    assert (told["frame"], told["files"]) == (1, {"shot.blend": "ab" * 32})
+    assert [one["what"] for one in told["attempts"]] == ["Blender crashed."]
+    assert client.get("/api/jobs/a/frames/9/provenance").status_code == 404
 
 
 def test_frames_are_listed_by_index_without_tiles_and_one_has_them(
@@ -439,6 +511,12 @@ def test_the_description_covers_the_api_and_says_that_errors_are_problems(client
         ("POST", "/api/jobs"),
         ("GET", "/api/jobs"),
         ("GET", "/api/jobs/{job_id}"),
+        ("PATCH", "/api/jobs/{job_id}"),
+        ("POST", "/api/jobs/{job_id}/retry"),
+        ("POST", "/api/jobs/{job_id}/requeue"),
+        ("GET", "/api/limits"),
+        ("PUT", "/api/limits/{user_id}"),
+        ("GET", "/api/jobs/{job_id}/frames/{frame}/provenance"),
         ("POST", "/api/jobs/{job_id}/cancel"),
         ("POST", "/api/jobs/{job_id}/verify"),
         ("GET", "/api/jobs/{job_id}/proofs"),

@@ -8,6 +8,8 @@ import time
 import pytest
 from fastapi.testclient import TestClient
 
+from farm.domain.control import Control, Needs
+from farm.domain.costs import Costs, Span
 from farm.domain.errors import Unavailable
 from farm.domain.job import RenderSettings
 from farm.domain.plan import SampleRange, Video
@@ -43,10 +45,10 @@ def test_an_empty_farm_teaches_how_to_send_a_scene(client: TestClient) -> None:
 def test_a_row_shows_name_owner_state_frames_and_time_left(client: TestClient, farm: FakeFarm) -> None:
     rendering(farm)
     farm.finish("a", 1, b"p")
-    farm.set("a", seconds_left=100.0)
+    farm.set("a", left=Span(low=80, likely=100, high=130))
     page = client.get("/").text
     row = text(page[page.index('id="job-a"') : page.index("</li>", page.index('id="job-a"'))])
-    for words in ("shot", "local", "Rendering", "1 / 4", "about 2 min left", "just now"):
+    for words in ("shot", "local", "Rendering", "1 / 4", "1–2 min left", "just now"):
         assert words in row
     assert 'aria-label="1 of 4 frames done"' in page
     assert "/api/outputs/1" in page
@@ -206,15 +208,15 @@ def test_a_failed_job_says_why_and_what_to_do_and_cannot_be_cancelled(
     page = client.get("/jobs/a").text
     assert "The scene has no camera." in page
     assert "Add one." in page
-    assert 'id="cancel"' not in page
+    assert 'id="cancel-a"' not in page
 
 
 def test_cancel_is_offered_until_it_is_asked_for(client: TestClient, farm: FakeFarm) -> None:
     rendering(farm)
-    assert 'id="cancel"' in client.get("/jobs/a").text
+    assert 'id="cancel-a"' in client.get("/jobs/a").text
     client.post("/api/jobs/a/cancel")
     page = client.get("/jobs/a").text
-    assert 'id="cancel"' not in page
+    assert 'id="cancel-a"' not in page
     assert "Cancelling" in page
 
 
@@ -234,7 +236,114 @@ def test_a_frame_of_any_state_without_a_picture_says_so(
     assert said[state] in text(client.get("/jobs/a/frames/2").text)
 
 
+# --- what can be done, and why a job stands still ---
+
+
+def in_list(page: str, job_id: str) -> str:
+    start = page.index(f'id="job-{job_id}"')
+    return page[start : page.index("</li>", start)]
+
+
+def offered(page: str) -> set[str]:
+    """What the buttons of a page would do."""
+    found = set(re.findall(r'data-do="(\w+)"', page))
+    if "change" in found:
+        found = found - {"change"} | {"pause" if '{"paused": true}' in page else "resume"}
+    return found
+
+
+@pytest.mark.parametrize("where", ["row", "page"])
+def test_only_what_the_farm_would_do_is_offered(client: TestClient, farm: FakeFarm, where: str) -> None:
+    rendering(farm)
+
+    def shown() -> str:
+        return in_list(client.get("/").text, "a") if where == "row" else client.get("/jobs/a").text
+
+    assert offered(shown()) == {"pause", "cancel"}
+    farm.frame_state("a", 2, TaskState.FAILED)
+    assert offered(shown()) == {"pause", "cancel", "retry"}
+    farm.set("a", control=Control(paused=True))
+    assert offered(shown()) == {"resume", "cancel", "retry"}
+    assert 'data-priority data-job="a"' in shown()
+    farm.set("a", cancelling=True)
+    assert offered(shown()) == set()
+    farm.end("a", JobState.FAILED, "It broke.")
+    farm.set("a", cancelling=False)
+    assert offered(shown()) == {"retry"}
+    assert "data-priority" not in shown()
+    farm.end("a", JobState.DONE)
+    assert offered(shown()) == set()
+
+
+def test_a_paused_job_says_so_in_place_of_its_state(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm)
+    farm.set("a", control=Control(paused=True), waits="It is paused. Let it go on with: farm resume a")
+    for page in (in_list(client.get("/").text, "a"), client.get("/jobs/a").text):
+        assert 'href="#i-paused"' in page
+        assert "Paused" in page
+        assert "Let it go on" not in page
+
+
+def test_what_a_job_waits_for_is_told_where_the_picture_will_be(client: TestClient, farm: FakeFarm) -> None:
+    farm.add("shot", "a")
+    farm.set("a", waits="It waits for job b.")
+    assert "It waits for job b." in text(in_list(client.get("/").text, "a"))
+    page = text(client.get("/jobs/a").text)
+    assert page.count("It waits for job b.") == 2
+    assert "Waiting for a worker" not in page
+
+
+def test_time_left_is_a_range_with_its_exact_ends_on_hover(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm)
+    farm.set("a", left=Span(low=240, likely=300, high=360))
+    for path in ("/", "/jobs/a"):
+        page = client.get(path).text
+        assert "4–6 min left" in page
+        assert 'title="Nine times of ten between 240 and 360 s; likely 300 s"' in page
+
+
+def test_wishes_costs_price_and_what_was_cut_again_stand_beside_the_picture(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    rendering(farm)
+    page = client.get("/jobs/a").text
+    assert "Turn and costs" not in page
+    assert "Cut again" not in page
+    farm.set(
+        "a",
+        control=Control(priority=80, needs=Needs(tags=("rtx",)), after=("b",)),
+        costs=Costs(seen=4, sync=12, render=48, paid=0.42),
+        price=Span(low=0.9, likely=1.0, high=1.1),
+        recuts=[{"frame": 3, "time": 1.0, "why": "its worker is slow: cut in 4"}],
+    )
+    page = text(client.get("/jobs/a").text)
+    for words in (
+        "Priority 80",
+        "Needs “rtx”",
+        "After job b",
+        "sync 12 s, render 48 s a frame",
+        "0.42 so far, 0.90–1.10 in all",
+        "Frame 3 its worker is slow: cut in 4",
+    ):
+        assert words in page
+    assert "price 0.90–1.10" in text(in_list(client.get("/").text, "a"))
+
+
 # --- the farm ---
+
+
+def test_workers_tell_tags_price_and_memory_and_why_they_get_nothing(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    farm.add_worker("node-1", "busy", price=3.5, gpu_memory=141 << 30, tags=("rtx", "linux"))
+    farm.add_worker("node-2", "aside", why="3 tasks failed on it.")
+    farm.add_worker("node-3", "away", why="lent from 19:00 to 8:00")
+    page = client.get("/farm").text
+    said = text(page)
+    for words in ("141 GiB, 3.50 an hour", "Set aside", "3 tasks failed on it.", "Away", "lent from 19:00"):
+        assert words in said
+    assert re.findall(r'class="tag">(\w+)<', page) == ["rtx", "linux"]
+    assert "3.50 an hour" in text(client.get("/").text)
 
 
 def test_workers_are_shown_with_device_and_work(client: TestClient, farm: FakeFarm) -> None:

@@ -27,22 +27,6 @@ def test_durations(seconds: float, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (2, "a few seconds left"),
-        (33, "about 35 s left"),
-        (100, "about 2 min left"),
-        (2400, "about 40 min left"),
-        (3 * 3600, "about 3 h left"),
-        (12_600, "about 3.5 h left"),
-        (400_000, "about 5 days left"),
-    ],
-)
-def test_estimates_are_no_finer_than_they_can_be_known(seconds: float, said: str) -> None:
-    assert words.left(seconds) == said
-
-
-@pytest.mark.parametrize(
     ("past", "said"),
     [
         (3, "just now"),

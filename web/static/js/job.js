@@ -1,6 +1,6 @@
 // The page of one job: hero, film strip and heat map, kept live.
 
-import { cancelling } from "./cancel.js";
+import { controlling, settled } from "./control.js";
 import { Frames, Range } from "./frames.js";
 import { Heat } from "./heat.js";
 import { listen, refresher } from "./live.js";
@@ -21,6 +21,7 @@ const refresh = refresher({ url: () => location.pathname, gap: 500, onDone: sett
 /** Makes the film agree with the rendered page: after a plan came, or another frame is shown. */
 function settle() {
   tick();
+  settled();
   if (!frames && film.dataset.frames && Number(film.dataset.total) > 1) {
     frames = new Frames(job, new Range(film.dataset.frames));
     strip = new Strip(document.getElementById("strip"), frames, Number(film.dataset.aspect), pick);
@@ -83,5 +84,5 @@ document.addEventListener("keydown", (event) => {
 
 settle();
 setInterval(tick, 30_000);
-cancelling(() => refresh(true));
+controlling(() => refresh(true));
 listen({ job, onEvent, onBack });

@@ -2,7 +2,7 @@
 
 import { morph } from "./morph.js";
 
-const KINDS = ["job.state", "job.planned", "frame.state", "frame.verified", "tile.state", "attempt.progress", "attempt.failed", "output.committed", "worker.state"];
+const KINDS = ["job.state", "job.planned", "frame.state", "frame.verified", "tile.state", "attempt.progress", "attempt.failed", "output.committed", "worker.state", "job.waits", "job.control", "job.costs", "frame.recut"];
 const NOTICE_AFTER = 1500; // ms; shorter gaps are nobody's concern
 const HIDDEN_AFTER = 10_000; // ms; browsers allow six streams a host, so a tab that nobody sees gives its own back
 
