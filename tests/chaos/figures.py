@@ -1,7 +1,11 @@
-"""``python -m tests.chaos.figures LEDGER``: what a ledger says, as the table of docs/reliability.md."""
+"""``python -m tests.chaos.figures LEDGER … [--into docs/reliability.md]``: what ledgers say, in figures.
+
+A page has a place for them between two comments, ``<!-- figures -->`` and ``<!-- end of figures -->``.
+"""
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 from collections import defaultdict
@@ -9,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.chaos.ledger import Done, Entry, Ledger
+
+_START, _END = "<!-- figures -->", "<!-- end of figures -->"
 
 #: Seconds from the death of a dispatcher until the next one can give work.
 GOAL = 15.0
@@ -84,13 +90,25 @@ def _span(seconds: Sequence[float]) -> str:
     return f"{statistics.median(seconds):.1f} … {seconds[-1]:.1f}"
 
 
-def main(path: str) -> None:
-    """Print it."""
-    entries = list(Ledger(Path(path)))
-    sys.stdout.write(f"{summary(entries)}\n\n{table(entries)}\n")
-    if told := faults(entries):
-        sys.stdout.write(f"\n{told}\n")
+def placed(page: str, figures: str) -> str:
+    """The page with these figures at their place; raises ValueError where it has none."""
+    start, end = page.index(_START) + len(_START), page.index(_END)
+    return f"{page[:start]}\n\n{figures}\n\n{page[end:]}"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print them, or put them into a page."""
+    asked = argparse.ArgumentParser(prog="python -m tests.chaos.figures", description=__doc__)
+    asked.add_argument("ledgers", type=Path, nargs="+")
+    asked.add_argument("--into", type=Path, help="a page with a place for them")
+    told = asked.parse_args(arguments)
+    entries = [entry for ledger in told.ledgers for entry in Ledger(ledger)]
+    found = f"{summary(entries)}\n\n{table(entries)}"
+    if told.into:
+        told.into.write_text(placed(told.into.read_text(encoding="utf-8"), found), encoding="utf-8")
+    else:
+        sys.stdout.write(f"{found}\n\n{faults(entries)}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

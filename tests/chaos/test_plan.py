@@ -64,6 +64,10 @@ def test_figures_tell_what_was_hit_and_how_long_it_took() -> None:
         "| cut network | 1 | 8.0 … 8.0 | 0.5 … 0.5 | 9.5 … 9.5 | 0 |",
         "| kill dispatcher | 2 | 0.0 … 0.0 | 9.6 … 16.0 | 4.0 … 4.0 | 1 |",
     ]
+    page = "# Page\n\n<!-- figures -->\nold\n<!-- end of figures -->\nmore\n"
+    assert figures.placed(page, "new") == (
+        "# Page\n\n<!-- figures -->\n\nnew\n\n<!-- end of figures -->\nmore\n"
+    )
     assert figures.faults([WELL, NOT_WELL, LEFT]).splitlines() == [
         "seed 8: frame 3 has no “x.png”",
         "in the end: process 9 is left: raylet",
