@@ -45,6 +45,16 @@ def _out_of_memory(link: Link, behaviour: str) -> None:
     os.abort()
 
 
+def _memory_error(link: Link, behaviour: str) -> None:
+    del link, behaviour
+    raise MemoryError
+
+
+def _out_of_gpu_memory(link: Link, behaviour: str) -> None:
+    del link, behaviour
+    raise Refusal("out-of-memory", "Blender ran out of GPU memory for frame 1: System is out of GPU memory.")
+
+
 def _hang(link: Link, behaviour: str) -> None:
     """Stop every thread, beats included, but leave a grandchild to clean up."""
     del link, behaviour
@@ -119,6 +129,8 @@ FAULTS: dict[str, Callable[[Link, str], None]] = {
     "kill": _kill_itself,
     "exit": _exit,
     "out-of-memory": _out_of_memory,
+    "memory-error": _memory_error,
+    "out-of-gpu-memory": _out_of_gpu_memory,
     "hang": _hang,
     "stuck": _stuck,
     "slow": _slow,

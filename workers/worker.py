@@ -148,11 +148,11 @@ class Worker:
         While the machine is its owner's, the attempt is reported as preempted at once. While it is probed,
         the attempt begins after that.
         """
+        if self._lender is not None:
+            await self._lender.looked()
         if self._running is not None:
             raise ValueError(f"attempt {self._running[0]} is running; a worker does one at a time")
         parsed = Order.model_validate(order)
-        if self._lender is not None:
-            await self._lender.looked()
         if self._away is not None:
             self._outbox.end(parsed.attempt_id, _preempted(self._away.why))
             return
@@ -258,14 +258,12 @@ class Worker:
 
     async def _leave(self) -> None:
         """Leave the machine to its owner: end what runs, if it may not be finished, and what is warm."""
-        if self._away is not None and self._running is not None:
-            if not self._away.at_once:
-                return
+        if self._probing is not None:
+            self._probing.cancel()
+        while self._running is not None and self._away is not None and self._away.at_once:
             self._taken_back = self._away.why
             await self._end_running()
-        elif self._probing is not None and not self._probing.done():
-            self._probing.cancel()
-        elif self._session is not None:
+        if self._running is None and self._away is not None and self._session is not None:
             await self._session.end_processes()
 
     async def _probed(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from tests.integration.workers.conftest import TILED, Bench
 from tests.processes import family
+from workers.telemetry import Host
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
@@ -136,6 +138,31 @@ async def test_a_child_says_why_but_cannot_claim_a_free_retry(bench: Bench, clai
     assert failure["cause"] == taken
     assert failure["what"] == "The scene has no [31m camera."
     assert failure["cure"] == "Add one."
+
+
+async def test_out_of_memory_names_what_there_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.telemetry.host", lambda: Host(4, 64_000_000_000, 32_000_000_000, 0.0))
+    monkeypatch.setattr("workers.worker.gpu_memory", lambda device: 24_200_000_000)
+    failure = await bench.failure("job/1/whole", bench.scene("renderframe = memory-error"))
+    assert failure["cause"] == "out-of-memory"
+    assert re.fullmatch(
+        r"There was not enough memory for this\. It used 0\.\d GB at most; this worker has 64\.0 GB\.",
+        failure["what"],
+    )
+    failure = await bench.failure("job/1/whole", bench.scene("renderframe = out-of-gpu-memory"))
+    assert failure["cause"] == "out-of-memory"
+    assert failure["what"].endswith("System is out of GPU memory. This worker's GPU has 24.2 GB.")
+
+
+async def test_what_was_learned_of_a_job_is_the_patience_with_its_children(bench: Bench) -> None:
+    scene = bench.scene()
+    for learned, idle in ((120.0, 120.0), (None, 900.0)):
+        order = bench.order("job/1/tile-0", scene, plan=TILED)
+        await bench.worker.start(order | {"patience": learned})
+        assert (await bench.end())["result"] is not None
+        session = bench.worker._session
+        assert session is not None
+        assert {child.patience.idle for child in session._children()} == {idle}
 
 
 async def test_a_missing_file_of_the_scene_is_told_with_a_cure(bench: Bench) -> None:
