@@ -116,13 +116,20 @@ class Follower:
             said += report["breaks_exactness"]
         findings = tuple(Finding(one["weight"], one["what"], one["cure"]) for one in said)
         ended = job["state"] in ("done", "failed", "cancelled")
+        left, paused = job.get("left"), not ended and job.get("control", {}).get("paused", False)
         self._show(
             # What the job made is not brought yet when it ends; until then it goes on here.
             phase=Phase.RENDERING if ended else Phase[job["state"].upper()],
             step=counts["done"],
             steps=counts["total"],
             failed_frames=counts["failed"],
-            seconds_left=None if ended else job["seconds_left"],
+            left=None if ended or left is None else (left["low"], left["high"]),
+            paused=paused,
+            standing=""
+            if ended
+            else "Paused; it is resumed on its page."
+            if paused
+            else job.get("waits", ""),
             plan=plan["reason"] if plan else "",
             findings=(*self._own, *findings),
             cancelling=job["cancelling"] or self._asked,

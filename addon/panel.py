@@ -76,6 +76,8 @@ def _settings(layout: bpy.types.UILayout, scene: bpy.types.Scene) -> None:
     column.prop(asked, "device")
     column.prop(asked, "keep_exr")
     column.prop(asked, "video")
+    column.prop(asked, "priority")
+    column.prop(asked, "paused")
     column.prop(asked, "results")
 
 
@@ -96,6 +98,8 @@ def _work(box: bpy.types.UILayout, index: int, shown: Shown, width: int) -> None
         said(box, shown.what, shown.cure, "ERROR", width)
     if shown.waiting:
         said(box, shown.waiting, "", "TIME", width)
+    if shown.standing:
+        said(box, shown.standing, "", "PAUSE" if shown.paused else "TIME", width)
     if shown.news:
         said(box, shown.news, "", "INFO", width)
     if shown.plan:

@@ -61,6 +61,16 @@ class TesseraSettings(bpy.types.PropertyGroup):
     video: bpy.props.BoolProperty(
         name="Preview Movie", description="Also make a movie of the frames' previews"
     )
+    priority: bpy.props.IntProperty(
+        name="Priority",
+        description="Of two jobs, the one with the higher number goes first; jobs have 50 otherwise",
+        default=50,
+        min=0,
+        max=100,
+    )
+    paused: bpy.props.BoolProperty(
+        name="Submit Paused", description="Begin nothing of it until it is resumed on the job's page"
+    )
     results: bpy.props.StringProperty(
         name="Results",
         description="Where finished frames go, in a folder of their own for each job",
@@ -103,8 +113,14 @@ def job_spec(scene: bpy.types.Scene) -> dict[str, Any]:
         settings["keep_exr"] = True
     if asked.video:
         settings["video"] = True
+    control: dict[str, Any] = {}
+    if asked.priority != 50:
+        control["priority"] = asked.priority
+    if asked.paused:
+        control["paused"] = True
     own = os.path.splitext(os.path.basename(bpy.data.filepath))[0] or "Untitled"
-    return {"name": asked.name.strip() or own, "settings": settings}
+    spec: dict[str, Any] = {"name": asked.name.strip() or own, "settings": settings}
+    return {**spec, "control": control} if control else spec
 
 
 def results_folder(scene: bpy.types.Scene) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .packing import Finding
-from .words import duration, number, size
+from .words import number, size, within
 
 
 class Phase(Enum):
@@ -37,7 +37,9 @@ class Shown:
     folder: str = ""
     step: int = 0
     steps: int = 0
-    seconds_left: float | None = None
+    left: tuple[float, float] | None = None  # seconds, nine times of ten
+    paused: bool = False
+    standing: str = ""  # why nothing of it is begun
     failed_frames: int = 0
     plan: str = ""
     waiting: str = ""  # what is waited for now
@@ -60,8 +62,8 @@ class Shown:
             return f"{self.phase.value}, {size(self.step)} of {size(self.steps)}"
         if self.job_id and self.steps:
             told = f"{self.phase.value}, {self.step} of {number(self.steps, 'frame')}"
-            if self.phase is Phase.RENDERING and self.seconds_left is not None:
-                told += f", about {duration(self.seconds_left)} left"
+            if self.phase is Phase.RENDERING and self.left is not None and not self.standing:
+                told += f", {within(*self.left)} left"
             return told
         return self.phase.value
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 
-def duration(seconds: float) -> str:
-    """``42 s``, ``2 min 10 s``, ``3 h 5 min``, ``2 d 4 h``."""
-    whole = max(0, round(seconds))
-    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= size:
-            rest = whole % size // smaller
-            return f"{whole // size} {unit}" + (f" {rest} {name}" if rest else "")
-    return f"{whole} s"
+def within(low: float, high: float) -> str:
+    """A range of seconds: ``20–35 s``, ``4–6 min``, ``about 5 min``, ``1.5–2 h``."""
+    if high < 5:
+        return "a few seconds"
+    steps = ((1, "s", 90), (60, "min", 5400), (3600, "h", 172800), (86400, "days", high + 1))
+    size, unit = next((size, unit) for size, unit, most in steps if high < most)
+    first, last = (_rounded(seconds / size, unit) for seconds in (low, high))
+    return f"about {last} {unit}" if first == last else f"{first}–{last} {unit}"
+
+
+def _rounded(amount: float, unit: str) -> str:
+    if unit == "s":
+        return str(5 * max(1, round(amount / 5)))
+    if unit == "min":
+        return str(5 * round(amount / 5) if amount >= 10 else max(1, round(amount)))
+    return f"{max(0.1, amount):.1f}".removesuffix(".0")
 
 
 def size(count: int) -> str:

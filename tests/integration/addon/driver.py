@@ -120,6 +120,23 @@ def submit(farm: str, results: str, settings: dict[str, Any], seconds: float = 6
     return told
 
 
+def submit_paused(farm: str, results: str) -> dict[str, Any]:
+    """Submit with a priority, paused; what the panel says once the farm has it."""
+    bpy.context.preferences.addons[MODULE].preferences.farm = farm
+    asked = bpy.context.scene.tessera
+    asked.results, asked.priority, asked.paused = results, 80, True
+    assert bpy.ops.tessera.submit() == {"FINISHED"}
+    work = part("session").works[0]
+    deadline = time.monotonic() + 60
+    while not work.shown.standing:
+        assert work.shown.working, work.shown
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    told = {"job": work.shown.job_id, "drawn": drawn()}
+    work.let_go(10)
+    return told
+
+
 def test_button(farm: str) -> Any:
     bpy.context.preferences.addons[MODULE].preferences.farm = farm
     try:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from farm.domain.control import Control
 from farm.domain.errors import StorageFull
+from farm.domain.job import LOCAL_OWNER
 from tests.integration.addon.conftest import InBlender
 from tests.integration.web.serving import serving
 from tests.unit.web.fake_farm import FakeFarm
@@ -53,6 +55,14 @@ def test_what_the_farm_refuses_is_told_in_its_words(
     told: Any = in_blender("submit", farm=farm[1], results=str(tmp_path), settings={})
     assert (told["phase"], told["what"]) == ("Failed", "The farm's disk is full.")
     assert told["cure"] == "Free some space on it."
+
+
+def test_priority_and_paused_go_with_the_job_and_the_panel_says_why_nothing_happens(
+    in_blender: InBlender, farm: tuple[FakeFarm, str], tmp_path: Path
+) -> None:
+    told: Any = in_blender("submit_paused", farm=farm[1], results=str(tmp_path))
+    assert farm[0].job(LOCAL_OWNER, told["job"]).control == Control(priority=80, paused=True)
+    assert "Paused; it is resumed on its page." in " ".join(told["drawn"])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from addon import words
 from addon.shown import Phase, Shown
 from addon.work import Work
+from farm.domain import telling
+from farm.domain.control import Control
+from farm.domain.costs import Span
 from farm.domain.errors import Unavailable
 from farm.domain.scene import Finding, Weight
 from farm.domain.states import JobState
@@ -136,6 +140,30 @@ def test_an_attempt_that_failed_is_told_while_the_job_goes_on(farm: FakeFarm, fo
     farm.end("job1", JobState.DONE)
     work.wait(30)
     assert work.shown.phase is Phase.DONE
+
+
+def test_why_nothing_goes_on_is_shown_and_time_left_as_a_range(farm: FakeFarm, follow: Follow) -> None:
+    farm.plan("job1", "1-3")
+    farm.set("job1", left=Span(low=240, likely=300, high=360))
+    work = follow()
+    until(lambda: work.shown.words == "Rendering, 0 of 3 frames, 4–6 min left")
+    farm.set("job1", control=Control(paused=True))
+    until(lambda: work.shown.paused)
+    assert work.shown.standing == "Paused; it is resumed on its page."
+    assert work.shown.words == "Rendering, 0 of 3 frames"
+    farm.set("job1", control=Control(), waits="No worker is here.")
+    until(lambda: work.shown.standing == "No worker is here.")
+    farm.end("job1", JobState.DONE)
+    until(lambda: work.shown.phase is Phase.DONE)
+    assert (work.shown.standing, work.shown.left) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1, 4), (18, 34), (38, 41), (80, 100), (240, 360), (1500, 2600), (5000, 7200), (3 * 86400, 5 * 86400)],
+)
+def test_ranges_read_as_on_the_farms_page(low: float, high: float) -> None:
+    assert words.within(low, high) == telling.within(Span(low=low, likely=low, high=high))
 
 
 def test_a_cancel_goes_to_the_farm(farm: FakeFarm, follow: Follow) -> None:
