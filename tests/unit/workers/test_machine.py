@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from farm.domain.errors import UsageError
+from farm.settings import MachineSettings
 from workers.hours import Hours
 from workers.lending import Lending
 from workers.machine import Machine, this_machine
@@ -44,6 +46,19 @@ def test_the_file_of_its_home_says_and_the_environment_knows_better(
     )
     monkeypatch.setenv("FARM_WORKER_PRICE", "2")
     assert this_machine() == Machine(("quiet", "rtx"), 2.0, Lending(Hours.parse("sat")))
+
+
+def test_the_page_on_workers_lists_every_setting_with_its_default() -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs/workers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(FARM_\w+)` \|(.*?)\|(.*?)\|$", text, re.MULTILINE)
+    defaults = {
+        f"FARM_{name.upper()}": f"`{str(field.default).lower()}`"
+        if field.default not in (None, "", ())
+        else ""
+        for name, field in MachineSettings.model_fields.items()
+    }
+    assert {name: default.strip() for name, default, _ in rows} == defaults
+    assert all(meaning.strip() for _, _, meaning in rows)
 
 
 @pytest.mark.parametrize(
