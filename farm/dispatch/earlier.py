@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from farm.dispatch.state import Earlier, Job
+from farm.domain.costs import Costs
+from farm.domain.job import RenderSettings
 from farm.domain.plan import SampleRange
 from farm.domain.states import TaskState
 from farm.domain.work import PieceRef, RenderClass, Role
 from farm.store import Connection, frames, jobs, outputs, work
+from farm.store.jobs import JobRow
 from farm.store.outputs import OutputRow
 from farm.store.work import TaskRow
 
@@ -17,6 +20,24 @@ def ranges(connection: Connection, job_id: str) -> tuple[SampleRange, ...]:
     """The sample ranges that a job rendered and those that it took over; none where it has no plan."""
     row = jobs.get(connection, job_id)
     return row.plan.ranges if row is not None and row.plan is not None else ()
+
+
+def costs(connection: Connection, job: JobRow) -> tuple[Costs, float] | None:
+    """What frames of the newest job alike cost, and the pixels times samples of each; None without one.
+
+    Alike: of the same scene, and of what in it and on what it is rendered.
+    """
+    for row in jobs.measured(connection, job.scene_id):
+        if row.id != job.id and _alike(row.settings) == _alike(job.settings) and row.costs.seen:
+            if row.plan is None or row.report is None:
+                continue
+            pixels = row.plan.area.width * row.plan.area.height
+            return row.costs, float(pixels * max(1, row.settings.samples or row.report.samples))
+    return None
+
+
+def _alike(settings: RenderSettings) -> tuple[object, ...]:
+    return settings.scene, settings.camera, settings.engine, settings.device
 
 
 def look(connection: Connection, job: Job, numbers: Iterable[int]) -> dict[int, Earlier]:

@@ -8,10 +8,10 @@ from farm.dispatch.paying import learned_of
 from farm.dispatch.state import Attempt, Frame, Job, Worker
 from farm.domain.scene import SceneReport
 from farm.domain.task import TaskKind
-from farm.domain.tiles import Size
 from farm.domain.work import Result, Seconds
 from farm.planning.learned import scaled
 from farm.planning.model import share_of
+from farm.planning.split import area_of
 
 #: Costs are written down at most so often: each time costs a write and an event.
 _TELL_SECONDS = 2.0
@@ -62,17 +62,16 @@ def use_earlier(job: Job, report: SceneReport) -> None:
     if job.earlier_costs is None or job.costs.seen or job.proves is not None:
         return
     costs, then = job.earlier_costs
-    now = samples_of(report.size(job.settings.scale), job.settings.samples or report.samples)
-    if then > 0 and costs.seen:
-        job.costs = scaled(costs, now / then)
+    if then > 0 and costs.seen and job.plan is None:
+        job.costs = scaled(costs, _samples(job, report) / then)
         if job.learned is not None:  # its inspection was paid
             job.learned.before = job.costs
-        job.ways.clear()
 
 
-def samples_of(size: Size, samples: int) -> float:
-    """Pixels times samples of a frame."""
-    return float(size.width * size.height * max(1, samples))
+def _samples(job: Job, report: SceneReport) -> float:
+    """Pixels times samples of a frame of the job."""
+    area = area_of(report, report.size(job.settings.scale))
+    return float(area.width * area.height * max(1, job.settings.samples or report.samples))
 
 
 def _judge(worker: Worker, expected: float, took: float) -> None:

@@ -42,9 +42,9 @@ def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
         what, cure = no_device(device)
         end_job(desk, job, JobEvent.FAILED, what, cure)
         return
-    use_earlier(job, report)
     there = None if job.adds_to is None else job.there
     try:
+        use_earlier(job, report)
         hands = [hand(job, worker) for worker in able]
         job.plan = plan_job(job.settings, report, len(able), there, job.costs, hands)
     except BadInput as error:

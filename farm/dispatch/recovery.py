@@ -89,6 +89,8 @@ def load_job(connection: Connection, row: JobRow) -> Job:
         job.first_error = f"Frame {failed[0].frame}: {failed[0].error}"
     if job.adds_to is not None:
         job.there = earlier.ranges(connection, job.adds_to)
+    if row.plan is None and row.proves is None:
+        job.earlier_costs = earlier.costs(connection, row)
     _load_frames(connection, job)
     for task in work.open_tasks(connection, job.id):
         job.tasks[task.key] = Task(task.key, task.state, task.failures, task.losses, task.renders)
@@ -104,7 +106,9 @@ def _load_frames(connection: Connection, job: Job) -> None:
         frame = Frame(
             row.frame, row.state, render_class=row.render_class, recuts=row.recuts, device=row.device
         )
-        tasks = {task.key.tile: task for task in work.tasks_of_frame(connection, job.id, row.frame)}
+        opened = work.tasks_of_frame(connection, job.id, row.frame)
+        frame.races = max((task.key.race for task in opened), default=0)
+        tasks = {task.key.tile: task for task in opened}
         done = work.attempts_of_tasks(connection, [task.key for task in tasks.values()])
         made = {attempt.id: attempt for attempt in done if attempt.state is AttemptState.DONE}
         if job.plan is not None:

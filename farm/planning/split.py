@@ -39,7 +39,7 @@ def plan_job(
             f"At {settings.scale or report.percentage} % the picture would be {size} pixels.",
             "Choose a larger --scale.",
         )
-    area = _area(report, size)
+    area = area_of(report, size)
     cutting = _cutting(settings, report, area, len(frames), hands, there, costs or Costs())
     return Plan(
         frames=str(frames),
@@ -58,8 +58,8 @@ def plan_job(
     )
 
 
-def _area(report: SceneReport, size: Size) -> Box:
-    """The pixels that are rendered: the scene's region, where it has one."""
+def area_of(report: SceneReport, size: Size) -> Box:
+    """The pixels that are rendered: the scene's region, where it has one; `BadInput` where it has none."""
     if report.border is None:
         return size.box
     area = Box.of_border(Border(*report.border), size)

@@ -91,6 +91,23 @@ def by_id(connection: Connection, job_ids: Iterable[str]) -> list[JobRow]:
     return [_job(row) for row in connection.execute(query)]
 
 
+def measured(connection: Connection, scene_id: str, among: int = 1000, most: int = 5) -> list[JobRow]:
+    """Jobs that rendered a scene and know what it cost, newest first: of the farm's newest ``among`` jobs.
+
+    Scenes have no index of their own: for a guess it is enough to look at what was done lately.
+    """
+    newest = select(jobs.c.id).order_by(jobs.c.created.desc(), jobs.c.id.desc()).limit(among).subquery()
+    query = select(jobs).where(
+        jobs.c.id.in_(select(newest.c.id)),
+        jobs.c.scene_id == scene_id,
+        jobs.c.costs.is_not(None),
+        jobs.c.plan.is_not(None),
+        jobs.c.proves.is_(None),
+    )
+    query = query.order_by(jobs.c.created.desc(), jobs.c.id.desc()).limit(most)
+    return [_job(row) for row in connection.execute(query)]
+
+
 def ids_in_states(connection: Connection, states: Iterable[JobState]) -> list[str]:
     """Ids of the jobs in any of ``states``, oldest first; cheap enough to ask all the time."""
     wanted = [state.value for state in states]
