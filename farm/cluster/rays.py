@@ -93,7 +93,7 @@ class RayWorker:
         return tuple(await _answer(self._actor.attempts.remote()))
 
     async def start(self, order: Order) -> None:
-        await _answer(self._actor.start.remote(order.model_dump(mode="json")))
+        await _answer(self._actor.start.remote(order.sent()))
 
     async def cancel(self, attempt_id: str) -> None:
         await _answer(self._actor.cancel.remote(attempt_id))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, Self
 
@@ -21,6 +22,11 @@ class Value(BaseModel):
     """Base of the frozen values that cross the wire; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """This as plain JSON values, made once: not to be changed. For what is sent again and again."""
+        return self.model_dump(mode="json")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; what was computed from the old ones and kept is computed anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -131,6 +132,12 @@ class Order(Value):
     #: computes for so long hangs. None where nothing is known yet: the worker's own patience counts.
     patience: float | None = None
     pictures: tuple[FramePicture, ...] = ()  # for an encoding: of every frame, in their order
+
+    def sent(self) -> dict[str, Any]:
+        """The order as plain JSON values; what the orders of a job have in common is made once for all."""
+        shared = {name: getattr(self, name) for name in ("manifest", "settings", "plan", "report")}
+        own = self.model_dump(mode="json", exclude=set(shared))
+        return own | {name: None if value is None else value.plain for name, value in shared.items()}
 
 
 class Cause(StrEnum):

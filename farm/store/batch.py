@@ -11,12 +11,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from farm.store.raw import RawStatements
 from farm.store.schema import Words, metadata
 
 type Key = tuple[object, ...]  # of the primary key's columns, in their order
+type Names = tuple[str, ...]
+
+_TABLES = metadata.sorted_tables  # by their foreign keys
+_KEYS: Mapping[Table, Names] = {
+    table: tuple(column.name for column in table.primary_key) for table in _TABLES
+}
 
 
 @dataclass(slots=True)
@@ -36,6 +43,7 @@ class Batch:
 
     def __init__(self, connection: Connection, *, at_once: bool = False) -> None:
         self.connection = connection
+        self._raw = RawStatements(connection)
         self._at_once = at_once
         self._rows: dict[Table, dict[Key, _Row]] = {}
         self._added: dict[Table, list[dict[str, object]]] = {}
@@ -68,23 +76,22 @@ class Batch:
 
     def number(self, table: Table) -> int:
         """The next number of a table whose rows have one, taken; for the one writer of the table alone."""
-        if self.connection.dialect.name == "sqlite":
+        if self._raw.sqlite:
             if table not in self._numbers:
-                highest = self.connection.execute(select(func.max(table.c.id))).scalar_one_or_none()
-                self._numbers[table] = highest or 0
+                self._numbers[table] = self._raw.scalar(f"SELECT max(id) FROM {table.name}") or 0  # noqa: S608
             self._numbers[table] += 1
             return self._numbers[table]
-        return int(self.connection.execute(_NUMBER, {"name": table.name}).scalar_one())
+        return self._raw.scalar(f"SELECT nextval(pg_get_serial_sequence('{table.name}', 'id'))") or 0
 
     def flush(self) -> None:
         """Write what waits."""
         rows, self._rows = self._rows, {}
         added, self._added = self._added, {}
-        for table in metadata.sorted_tables:
+        for table in _TABLES:
             if table in rows:
                 self._write(table, rows[table])
             if table in added:
-                alike: dict[Key, list[dict[str, object]]] = {}
+                alike: dict[Names, list[dict[str, object]]] = {}
                 for values in added[table]:
                     alike.setdefault(tuple(values), []).append(values)
                 for names, many in alike.items():
@@ -95,8 +102,8 @@ class Batch:
             self.flush()
 
     def _write(self, table: Table, rows: Mapping[Key, _Row]) -> None:
-        keys = _key_names(table)
-        alike: dict[tuple[str, Key], list[dict[str, object]]] = {}
+        keys = _KEYS[table]
+        alike: dict[tuple[str, Names], list[dict[str, object]]] = {}
         for key, row in rows.items():
             how = "drop" if row.values is None else "put" if row.whole else "change"
             values = row.values or {}
@@ -107,9 +114,9 @@ class Batch:
         for (how, names), many in alike.items():
             self._run(how, table, names, many)
 
-    def _run(self, how: str, table: Table, names: Key, many: list[dict[str, object]]) -> None:
-        statement = _statement(self.connection, how, table, tuple(str(name) for name in names))
-        self.connection.exec_driver_sql(statement.text, statement.parameters(many))
+    def _run(self, how: str, table: Table, names: Names, many: list[dict[str, object]]) -> None:
+        statement = _statement(self.connection, how, table, names)
+        self._raw.run_many(statement.text, statement.parameters(many))
 
 
 def batch_of(where: Connection | Batch) -> Batch:
@@ -135,11 +142,10 @@ class _Statement:
         return [{_bound(name): row[name] for name in self.columns} for row in many]
 
 
-_COMPILED: dict[tuple[str, str, str, tuple[str, ...]], _Statement] = {}
-_NUMBER = text("SELECT nextval(pg_get_serial_sequence(:name, 'id'))")
+_COMPILED: dict[tuple[str, str, str, Names], _Statement] = {}
 
 
-def _statement(connection: Connection, how: str, table: Table, names: tuple[str, ...]) -> _Statement:
+def _statement(connection: Connection, how: str, table: Table, names: Names) -> _Statement:
     known = (connection.dialect.name, how, table.name, names)
     found = _COMPILED.get(known)
     if found is None:
@@ -152,8 +158,8 @@ def _statement(connection: Connection, how: str, table: Table, names: tuple[str,
     return found
 
 
-def _construct(how: str, table: Table, names: tuple[str, ...], dialect: str) -> Any:
-    keys = _key_names(table)
+def _construct(how: str, table: Table, names: Names, dialect: str) -> Any:
+    keys = _KEYS[table]
     if how == "add":
         return insert(table).values({name: bindparam(_bound(name)) for name in names})
     if how == "put":
@@ -170,7 +176,3 @@ def _construct(how: str, table: Table, names: tuple[str, ...], dialect: str) -> 
 def _bound(name: str) -> str:
     """What a column's parameter is called: by its own name it would be SQLAlchemy's."""
     return f"_{name}"
-
-
-def _key_names(table: Table) -> tuple[str, ...]:
-    return tuple(column.name for column in table.primary_key)

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from farm.domain.errors import StorageFull, TesseraError, Unavailable
+from farm.store.raw import RawStatements
 from farm.store.upgrade import bring_up_to_date
 
 #: So many values are asked for in one statement: SQLite caps its variables.
@@ -118,4 +119,4 @@ def _tune_sqlite(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
-        connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+        RawStatements(connection).run(connection.get_execution_options().get(_BEGIN, "BEGIN"))

@@ -13,13 +13,20 @@ from farm.domain.views import EventView
 from farm.store.batch import Batch, batch_of
 from farm.store.schema import events, intents
 
+_ENCODER = json.JSONEncoder(default=str)
+
 
 def append(
     where: Connection | Batch, now: float, kind: EventKind, job_id: str | None, data: dict[str, object]
 ) -> None:
     """Tell everyone who listens."""
-    told = json.dumps(data, default=str)
-    batch_of(where).add(events, {"time": now, "job_id": job_id, "kind": kind.value, "data": told})
+    told: dict[str, object] = {
+        "time": now,
+        "job_id": job_id,
+        "kind": kind.value,
+        "data": _ENCODER.encode(data),
+    }
+    batch_of(where).add(events, told)
 
 
 def after(connection: Connection, sequence: int, job_id: str | None, limit: int) -> list[EventView]:

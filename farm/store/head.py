@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from farm.store.database import insert_once
+from farm.store.raw import RawStatements
 from farm.store.schema import head
 
 _ROW = 1
+_EPOCH = f"SELECT epoch FROM {head.name} WHERE id = {_ROW}"  # noqa: S608  nothing of it is asked for
 
 
 class Fenced(RuntimeError):
@@ -41,7 +43,8 @@ def take(connection: Connection, now: float, host: str = "", pid: int | None = N
 
 def check(connection: Connection, epoch: int) -> None:
     """Raise `Fenced` unless ``epoch`` is still the newest; holds the row until the commit."""
-    current = connection.execute(_EPOCH).scalar_one_or_none()
+    raw = RawStatements(connection)
+    current = raw.scalar(_EPOCH if raw.sqlite else f"{_EPOCH} FOR UPDATE")
     if current != epoch:
         raise Fenced(f"this dispatcher holds epoch {epoch}, the database is at {current}")
 
@@ -66,6 +69,3 @@ def last_beat(connection: Connection) -> float | None:
     """When the dispatcher was last alive; None where there never was one."""
     found = held(connection)
     return None if found is None else found.beat
-
-
-_EPOCH = select(head.c.epoch).where(head.c.id == _ROW).with_for_update()

@@ -1,0 +1,48 @@
+"""Statements in the driver's own hands, for the few that run hundreds of times a second.
+
+SQLAlchemy takes longer to prepare such a statement than SQLite to carry it out. Faults are told as it
+tells them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+
+class RawStatements:
+    """Of one connection, within its transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._dialect = connection.dialect
+        self._cursor: Any = connection.connection.cursor()
+        self.sqlite = connection.dialect.name == "sqlite"
+
+    def scalar(self, statement: str) -> int | None:
+        """The number that a query gives; None where it gives none."""
+        with self._told(statement):
+            self._cursor.execute(statement)
+            row = self._cursor.fetchone()
+        return None if row is None or row[0] is None else int(row[0])
+
+    def run(self, statement: str) -> None:
+        """The statement, which has no parameters."""
+        with self._told(statement):
+            self._cursor.execute(statement)
+
+    def run_many(self, statement: str, parameters: Sequence[Any]) -> None:
+        """The statement, with each of the parameters."""
+        with self._told(statement):
+            self._cursor.executemany(statement, parameters)
+
+    @contextmanager
+    def _told(self, statement: str) -> Iterator[None]:
+        driver: Any = self._dialect.loaded_dbapi
+        try:
+            yield
+        except driver.Error as error:
+            raise DBAPIError.instance(statement, None, error, driver.Error, dialect=self._dialect) from error
