@@ -30,14 +30,24 @@ def restart(play: Play, back: Collection[str]) -> None:
             if job.plan is not None and job.plan.in_order:
                 job.bound = worker_id
             state.attempts[attempt_id] = Attempt(attempt_id, key, worker_id, play.now, moved=play.now)
+        elif attempt_state is AttemptState.LOST and (job := state.jobs.get(play.keys[attempt_id].job_id)):
+            if play.keys[attempt_id] in job.tasks:
+                state.lost[attempt_id] = Attempt(attempt_id, play.keys[attempt_id], play.where[attempt_id])
+    for failed in play.failures:
+        task = (
+            state.jobs[failed.key.job_id].tasks.get(failed.key) if failed.key.job_id in state.jobs else None
+        )
+        if task is not None and failed.failure is not None and failed.failure.memory:
+            task.memory = max(task.memory, failed.failure.memory)
+            state.cramped[task.key] = None
+    play.probed.clear()
     for job in state.jobs.values():
         state.ended |= ended(play, job)
     play.core = Core(state, play.new_id)
-    for job_id, change in list(play.jobs.items()):
-        if change.state is JobState.WAITING:
-            job = loaded(play, job_id)
-            play.core.state.ended |= ended(play, job)
-            play.apply(play.core.take_up(job))
+    waiting = [loaded(play, name) for name, job in play.jobs.items() if job.state is JobState.WAITING]
+    for job in waiting:
+        play.core.state.ended |= ended(play, job)
+    play.apply([instruction for job in waiting for instruction in play.core.take_up(job)])
     for attempt_id in [a for a in play.sent if play.where[a] not in back]:
         del play.sent[attempt_id]
     for name in sorted(workers.keys() & set(back)):
