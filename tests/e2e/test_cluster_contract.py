@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -142,8 +143,33 @@ async def test_a_worker_says_what_its_own_machine_s_settings_say_or_why_it_does_
         info = await worker.info()
         assert (info.tags, info.price, info.away) == (("quiet", "rtx"), 0.45, "")
         await worker.kill()
+
+        later = datetime.now() + timedelta(hours=3)
+        config.write_text(f'lend_hours = "{later:%H}:00-{later:%H}:59"\n')
+        lent = await _started(cluster, slot)
+        assert (await lent.info()).away == f"its owner lends it {later:%H}:00-{later:%H}:59"
+        await lent.start(order("a1"))
+        told = await lent.reports(0, 10)
+        assert [report.away for report in told if report.away is not None] == [(await lent.info()).away]
+        assert [report.failure.cause for report in told if report.failure] == [Cause.PREEMPTED]
+        assert await lent.attempts() == ("a1",)
+        assert await lent.reports(told[-1].sequence, 0) == []
+        assert await lent.attempts() == ()
+        await lent.kill()
     finally:
         config.unlink()
+
+
+async def _started(cluster: Cluster, slot: Slot) -> WorkerHandle:
+    """A worker in the place of one that was killed just now."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                worker = await cluster.worker(slot)
+                await worker.attempts()
+                return worker
+            except WorkerGone:
+                await asyncio.sleep(0.2)
 
 
 async def test_a_dead_worker_is_gone_for_every_call_and_is_replaced(
@@ -157,12 +183,6 @@ async def test_a_dead_worker_is_gone_for_every_call_and_is_replaced(
     for call in (waiting, worker.info(), worker.attempts(), worker.start(order("a2")), worker.cancel("a1")):
         with pytest.raises(WorkerGone):
             await call
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                fresh = await cluster.worker(slot)
-                assert await fresh.attempts() == ()
-                break
-            except WorkerGone:
-                await asyncio.sleep(0.2)
+    fresh = await _started(cluster, slot)
+    assert await fresh.attempts() == ()
     await fresh.kill()

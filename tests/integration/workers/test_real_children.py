@@ -16,14 +16,14 @@ import psutil
 import pytest
 from PIL import Image
 
-from farm.domain.plan import Plan
+from farm.domain.plan import Plan, SampleRange
 from farm.domain.scene import SceneReport
 from farm.domain.work import PieceRef
 from farm.storage import MemoryStorage
 from tests.integration.workers.conftest import Bench
 from tests.processes import family
 
-WIDTH, HEIGHT = 96, 54
+WIDTH, HEIGHT, SEED = 96, 54, 7
 WHOLE = Plan(frames="1-2", width=WIDTH, height=HEIGHT, reason="test")
 TILED = WHOLE.model_copy(update={"grid": "2x2", "overlap": 2})
 
@@ -36,6 +36,7 @@ bpy.ops.object.light_add(type="SUN", rotation=(0.6, 0.2, 0)); bpy.context.object
 bpy.ops.object.camera_add(location=(0, -5, 1), rotation=(1.4, 0, 0)); scene.camera = bpy.context.object
 scene.render.engine = "CYCLES"
 scene.cycles.samples = 16
+scene.cycles.seed = 7
 scene.cycles.use_adaptive_sampling = False
 scene.cycles.use_denoising = True
 scene.view_layers[0].cycles.use_pass_shadow_catcher = True
@@ -113,6 +114,23 @@ async def test_a_frame_cut_in_tiles_is_the_frame_rendered_whole(
     for name, pixels in first.items():
         assert np.array_equal(pixels, second[name], equal_nan=True), name
     assert any(pixels.max() > 0.01 for pixels in first.values())
+
+
+async def test_a_result_says_with_what_it_was_made_and_where_its_time_went(real: Bench, blend: bytes) -> None:
+    ranges = (SampleRange(first=0, count=2, total=4), SampleRange(first=0, count=4, total=4, seed=9))
+    sampled = WHOLE.model_copy(update={"ranges": ranges})
+    scene = real.scene(blend)
+    first = await real.result("job/1/tile-0", scene, plan=sampled, samples=4)
+    second = await real.result("job/1/tile-1", scene, plan=sampled, samples=4)
+    whole = await real.result("job/1/whole", scene, plan=WHOLE, samples=4)
+    assert [result["seed"] for result in (first, second, whole)] == [SEED, SEED + 9, SEED]
+    assert {result["driver"] for result in (first, second, whole)} == {""}
+    assert first["seconds"]["load"] > 0.5, "Blender and the imaging process start, the scene opens"
+    assert (second["seconds"]["load"], whole["seconds"]["load"]) == (pytest.approx(0, abs=0.05),) * 2
+    for result in (first, second, whole):
+        *parts, total = result["seconds"].values()
+        assert 0 < sum(parts) <= total
+        assert result["seconds"]["render"] > 0
 
 
 async def test_a_blender_killed_in_the_middle_of_a_tile_costs_one_attempt(real: Bench, blend: bytes) -> None:
