@@ -113,11 +113,13 @@ def _built(folder: Path, sort: Sort) -> Site:
 def _in_its_ground(arguments: Sequence[str]) -> int:
     line = ground.command("tests.chaos", arguments)
     program = subprocess.Popen(line, env=ground.environment(), cwd=ground.PROJECT)
-    # unshare itself ignores them; the first process in there ends everything in order.
+
+    def end(*_: object) -> None:
+        for first in psutil.Process(program.pid).children():  # it ends everything in order, as unshare won't
+            first.terminate()
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells it to all
-    signal.signal(
-        signal.SIGTERM, lambda *_: [each.terminate() for each in psutil.Process(program.pid).children()]
-    )
+    signal.signal(signal.SIGTERM, end)
     return program.wait()
 
 

@@ -22,7 +22,7 @@ import psutil
 from farm.embedded.keeper import Keeper
 from farm.embedded.service import Service
 from tests.chaos import ground
-from tests.chaos.machine import Machine
+from tests.chaos.machine import Machine, end
 
 _PORT = 6379  # nobody else is in this network
 _START = 90.0  # seconds
@@ -59,9 +59,7 @@ class Cluster:
     def close(self) -> None:
         """End both."""
         self.node.close()
-        for process in [*psutil.Process(self._head.pid).children(recursive=True), self._head]:
-            process.kill()
-        self._head.wait()
+        end(self._head)
 
 
 def _listens(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import sqlite3
@@ -14,11 +15,13 @@ from functools import partial
 
 import psutil
 
+from farm.domain.errors import TesseraError
 from tests.chaos.machine import Machine
 from tests.chaos.proxy import Manner
 from tests.chaos.site import Site, Sort
 
 _SEEK = 10.0  # seconds in which something has to be there that can be hit
+_AGAIN = 90.0  # seconds in which a farm can be started again
 _RENDER, _IMAGING = "workers.inside_blender", "workers.imaging"
 
 _one_at_a_time = threading.Lock()  # what is done to a database
@@ -177,6 +180,24 @@ def _replace(site: Site, dice: random.Random, seconds: float) -> str | None:
     return f"process {victim.pid}"
 
 
+def _supervisor(site: Site, dice: random.Random, seconds: float) -> str | None:
+    """All of the farm's own goes down at once, and somebody starts it again."""
+    del dice, seconds
+    pid = site.farm.pid
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + _AGAIN
+    while True:
+        try:
+            site.up()
+        except TesseraError:  # its disk may be full meanwhile
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+        else:
+            return f"process {pid}"
+
+
 def _sought(victims: Victims, site: Site, dice: random.Random) -> psutil.Process | None:
     """One of the victims, waiting for one to be there."""
     deadline = time.monotonic() + _SEEK
@@ -223,6 +244,7 @@ KINDS: dict[str, Kind] = {
     "kill render": Kind(partial(_kill, _PARTS["render"]), weight=4),
     "kill imaging": Kind(partial(_kill, _PARTS["imaging"]), weight=3),
     "kill storage": Kind(partial(_kill, _PARTS["storage"]), weight=4),
+    "kill supervisor": Kind(_supervisor),
     "stop dispatcher": Kind(partial(_stop, _PARTS["dispatcher"]), (2, 8), weight=3),
     "stop web": Kind(partial(_stop, _PARTS["web"]), (2, 8), weight=1),
     "stop raylet": Kind(partial(_stop, _PARTS["raylet"]), (2, 10)),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,9 +46,7 @@ class Machine:
 
     def close(self) -> None:
         """End it."""
-        for process in [*psutil.Process(self._program.pid).children(recursive=True), self._program]:
-            process.kill()
-        self._program.wait()
+        end(self._program)
         self._log.close()
         _run("ip", "link", "delete", self._cable)
 
@@ -64,6 +63,15 @@ class Machine:
         _run(*inside, "address", "add", f"{self.there}/24", "dev", other)
         _run(*inside, "link", "set", other, "up")
         _run(*inside, "route", "add", "default", "via", self.here)
+
+
+def end(program: subprocess.Popen[bytes]) -> None:
+    """Kill a program and what it has started."""
+    for process in psutil.Process(program.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    program.kill()
+    program.wait()
 
 
 def _name(process: psutil.Process) -> str:

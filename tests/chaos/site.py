@@ -53,16 +53,20 @@ class Site:
         self.cluster = Cluster(folder) if sort is Sort.SPREAD else None
         if self.cluster:
             os.environ.update(self.cluster.keys)
-        settings = Settings(
+        self._settings = Settings(
             home=self.home,
             scratch=self.scratch,
             storage=self.store.settings,
             database_url=self.postgres.new_database() if self.postgres else "",
             ray_address=self.cluster.address if self.cluster else "",
         )
-        self.farm = stack.start(settings, workers=1 if self.cluster else 2)  # on each machine
-        self.database = Database(settings.database)
+        self.up()
+        self.database = Database(self._settings.database)
         self.client = FarmClient(self.farm.url)
+
+    def up(self) -> None:
+        """Start it, where it does not run; the page keeps its address. Raises `TesseraError`."""
+        self.farm = stack.start(self._settings, workers=1 if self.cluster else 2)  # on each machine
 
     def part(self, name: str) -> psutil.Process | None:
         """One of the supervisor's parts, while it lives: dispatcher, web, ray."""
@@ -100,7 +104,10 @@ class Site:
             return subprocess.Popen(first.cmdline(), env=first.environ(), cwd="/", stdout=log, stderr=log)
 
     def down(self) -> list[str]:
-        """End it as a user does; gives what is left of it, which is nothing."""
+        """End it as a user does; gives what is left of it, which is nothing.
+
+        What runs on a Ray cluster that is not the farm's is that one's.
+        """
         self.client.close()
         self.database.close()
         stack.stop(self.home)
@@ -111,12 +118,12 @@ class Site:
             self.postgres.stop()
         ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
         left = [p for p in psutil.process_iter() if p.pid not in ours and p.status() != psutil.STATUS_ZOMBIE]
-        told = [f"process {process.pid} is left: {' '.join(_line(process))}" for process in left]
+        told = [f"process {process.pid} is left: {' '.join(_line(process)).strip()}" for process in left]
         for process in left:
             process.kill()  # it is in our own namespace
         for disk in self.disks.values():
             disk.close()
-        return told
+        return [] if self.cluster else told
 
 
 class Disk:

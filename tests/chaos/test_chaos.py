@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SEED = 6
 
 
 @pytest.fixture
-def chaos(tmp_path: Path):
+def chaos(tmp_path: Path) -> Callable[..., tuple[int, str, Ledger]]:
     """Runs with these options; gives the exit code, what was said, and the ledger."""
     if lacking := ground.lacking():
         pytest.skip(lacking)
@@ -34,7 +35,9 @@ def chaos(tmp_path: Path):
     return run
 
 
-def test_after_faults_of_each_sort_all_is_as_if_there_had_been_none(chaos) -> None:
+def test_after_faults_of_each_sort_all_is_as_if_there_had_been_none(
+    chaos: Callable[..., tuple[int, str, Ledger]],
+) -> None:
     options = ("--seed", str(SEED), "--runs", "2", "--jobs", "2", "--faults", "3", "--kinds", *KINDS)
     code, said, ledger = chaos(*options)
     assert code == 0, said

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_what_is_drawn_is_of_the_kinds_asked_for_and_cuts_a_frame(seed: int) -> 
     assert any(errand.settings.grid for errand in plan.errands)
 
 
-def test_a_ledger_gives_back_what_was_written_and_forgets_a_line_that_was_cut_short(tmp_path) -> None:
+def test_a_ledger_gives_back_what_was_written_and_forgets_a_line_that_was_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ledger.jsonl"
     ledger = Ledger(path)
     assert list(ledger) == []
