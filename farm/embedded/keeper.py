@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TRIES = 3  # ends before it was ever ready, until a start counts as failed
+_MISSES = 2  # of its heart's beat
 _SETTLED = 30.0  # seconds of life after which an end counts as the first again
 _LONGEST = 30.0  # seconds between two starts, at most
 
@@ -36,7 +37,7 @@ class Keeper:
         self._log_file = log_file
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
-        self._late = False  # killed, as it did not get ready
+        self._killed = ""  # by this keeper, and why
         self.part = Part(name=service.name, log=str(log_file), since=time.time())
 
     async def keep(self, needed: list[Keeper]) -> None:
@@ -57,8 +58,8 @@ class Keeper:
             self.gone.set()
             ends = 1 if time.monotonic() - began > _SETTLED else ends + 1
             last = tail(self._log_file, 20)
-            if self._late:
-                last = (*last, f"it was not ready after {self.service.patience:g} s.")
+            if self._killed:
+                last = (*last, self._killed)
             log.warning("%s ended with %s", self.service.name, _words(code))
             self._tell(phase=Phase.FAILING, pid=None, restarts=self.part.restarts + 1, last=last)
             if not was_ready and ends >= TRIES:
@@ -100,9 +101,9 @@ class Keeper:
                 start_new_session=True,  # its session tells later what belongs to it
             )
         self._process = process
-        self._late = False
+        self._killed = ""
         self._tell(phase=Phase.STARTING, pid=process.pid)
-        waiting = asyncio.create_task(self._until_ready(process))
+        waiting = asyncio.create_task(self._watch(process))
         falling = [asyncio.create_task(self._fall_with(keeper, process)) for keeper in borne_by]
         try:
             return await process.wait()
@@ -112,16 +113,25 @@ class Keeper:
             if process.returncode is not None:
                 await self._clear_away()
 
-    async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        """Note when it is ready; kill it where that takes too long, or where it hangs afterwards."""
         deadline = time.monotonic() + self.service.patience
         while not await asyncio.to_thread(self.service.ready):
             if time.monotonic() > deadline:
-                self._late = True
+                self._killed = f"it was not ready after {self.service.patience:g} s."
                 process.kill()
                 return
             await asyncio.sleep(0.1)
         self.ready.set()
         self._tell(phase=Phase.READY)
+        misses = 0
+        while self.service.goes_on is not None and misses < _MISSES:
+            await asyncio.sleep(1.0)
+            misses = 0 if await asyncio.to_thread(self.service.goes_on) else misses + 1
+        if misses:
+            self._killed = "it had stopped: its heart did not beat any more."
+            log.warning("%s is killed: %s", self.service.name, self._killed)
+            process.kill()
 
     async def _fall_with(self, other: Keeper, process: asyncio.subprocess.Process) -> None:
         await other.gone.wait()

@@ -20,7 +20,8 @@ class Service:
 
     `needs` names the services that must be ready before it starts, `falls_with` those of them whose end
     is its own: it is killed, and starts again once they are back. `ready` is asked, in a thread, until it
-    says True. Durations are seconds.
+    says True; from then on `goes_on`, each second: a part that twice does not is killed, and starts again.
+    Durations are seconds.
     """
 
     name: str
@@ -33,10 +34,11 @@ class Service:
     grace: float = 3.0  # between SIGTERM and SIGKILL
     last_to_go: bool = False  # ends after the others have
     fresh: tuple[Path, ...] = ()  # folders that are empty at each start, and gone in the end
-    sockets: tuple[Path, ...] = ()  # that one that was killed leaves behind
+    sockets: tuple[Path, ...] = ()  # and other files, that one that was killed leaves behind
+    goes_on: Probe | None = None
 
     def tidy(self) -> None:
-        """Remove what the last run left: the sockets, and all that is in the fresh folders."""
+        """Remove what the last run left: its sockets, and all that is in the fresh folders."""
         for socket_file in self.sockets:
             socket_file.unlink(missing_ok=True)
         for folder in self.fresh:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from farm.embedded import ray_head, seaweed
+from farm.embedded.beat import Beat
 from farm.embedded.home import Home
 from farm.embedded.ports import check, find_free, is_free
 from farm.embedded.service import Service, answers
@@ -48,13 +49,16 @@ def plan(settings: Settings) -> Plan:
     given = {**inherited, **variables(settings, home, ports)}
     given |= _keys_of_ray() if settings.ray_address else ray_head.environment(home)
     below = tuple(service.name for service in services)
+    beat = Beat(home.run / "dispatcher.beat")
     services.append(
         Service(
             name="dispatcher",
-            command=_module("farm.dispatch"),
+            command=(*_module("farm.dispatch"), "--beat", str(beat.file)),
             environment=given,
-            ready=lambda: True,
+            ready=lambda: beat.begun,
+            goes_on=beat.goes_on,
             needs=below,
+            sockets=(beat.file,),
             # Ray keeps nothing over its end; who speaks to the old one finds that out after a minute.
             falls_with=() if settings.ray_address else ("ray",),
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from farm.embedded.beat import Beat
 from farm.embedded.home import Home
 from farm.embedded.identity import Identity
 from farm.embedded.service import Service
@@ -139,6 +140,30 @@ async def test_a_part_falls_with_the_one_that_bears_it_and_comes_back_after_it(f
 
         assert farm.told("dispatcher").pid != before
         assert farm.told("ray").phase is Phase.READY
+
+
+async def test_a_part_whose_heart_stops_is_killed_and_comes_back(farm: Farm) -> None:
+    heart = """
+        import pathlib, threading, time
+        def beat():
+            while True:
+                pathlib.Path("beat").touch()
+                time.sleep(0.1)
+        threading.Thread(target=beat, daemon=True).start()
+    """
+    beat = Beat(farm.home.run / "beat", patience=1.0)
+    async with supervised(farm, farm.part("dispatcher", heart, goes_on=beat.goes_on)):
+        await farm.until(lambda: farm.state.phase is Phase.READY)
+        before = farm.told("dispatcher").pid
+        assert before is not None
+        await asyncio.sleep(2.5)  # while it beats, it is left alone
+        assert farm.told("dispatcher").pid == before
+
+        os.kill(before, signal.SIGSTOP)
+        await farm.until(lambda: farm.told("dispatcher").restarts == 1)
+        assert farm.told("dispatcher").last[-1] == "it had stopped: its heart did not beat any more."
+        await farm.until(lambda: farm.told("dispatcher").phase is Phase.READY)
+        assert farm.told("dispatcher").pid != before
 
 
 async def test_what_a_part_left_in_its_session_goes_before_it_comes_back(farm: Farm) -> None:
