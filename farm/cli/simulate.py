@@ -84,6 +84,8 @@ def simulate(
         raise UsageError(
             "Which work is to be simulated?", f"Give --trace FILE, or --mix {', '.join(mixes())}."
         )
+    if plot is not None:
+        plots.check(plot)
     chosen = named(mix) if mix is not None else read(trace or Path())
     drawn = scenario(chosen, seed, workers)
     speaker.say(
@@ -138,7 +140,8 @@ def _table(outcomes: list[Outcome]) -> Table:
     row("cost", *(f"{each.cost:,.2f}" for each in outcomes))
     row("attempts", *(f"{each.attempts:,}" for each in outcomes))
     row(
-        "frames cut, revised, raced", *(f"{each.cut:,}, {each.recuts:,}, {each.raced:,}" for each in outcomes)
+        "frames cut, cut again, raced",
+        *(f"{each.cut:,}, {each.recut:,}, {each.raced:,}" for each in outcomes),
     )
     row("failed attempts", *(f"{sum(each.failures.values()):,}" for each in outcomes))
     row("workers set aside", *(f"{each.aside:,}" for each in outcomes))

@@ -23,7 +23,7 @@ WARM_SYNC = 0.2
 _BROKEN = 0.5
 #: Seconds until a worker that is told nothing else holds a render process for hung.
 _PATIENCE = 900.0
-_BLOB = Blob(sha256="0" * 64, bytes=1)
+_BLOB = Blob(sha256="1" * 64, bytes=1)
 _ROLES = {TaskKind.TILE: Role.PIECE}
 _RENDERS = frozenset({TaskKind.FRAME, TaskKind.TILE})
 

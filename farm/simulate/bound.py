@@ -89,8 +89,9 @@ class Fleet:
             self._done.append(self._done[-1] + passed * self._rates[index - 1])
 
     def fastest(self, memory: int = 0) -> float:
-        """The speed of the fastest worker with so many bytes of memory; raises ValueError for none."""
-        return max(machine.speed for machine in self._machines if machine.info.gpu_memory >= memory)
+        """The speed of the fastest worker with so many bytes of memory; of all, where none has so much."""
+        able = [machine.speed for machine in self._machines if machine.info.gpu_memory >= memory]
+        return max(able, default=self._speeds[0])
 
     def speed_of(self, most: int | None = None) -> float:
         """The sum of all speeds, or of the ``most`` fastest."""

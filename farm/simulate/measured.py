@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from farm.dispatch import instructions as do
+from farm.domain.plan import Recut
 from farm.domain.states import JOB_ENDED, AttemptState, JobState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Seconds
@@ -35,10 +36,12 @@ class Measured:
     ends: dict[str, tuple[float, JobState]] = field(default_factory=dict)  # by job
     errors: dict[str, str] = field(default_factory=dict)  # of jobs that failed
     causes: Counter[str] = field(default_factory=Counter)  # of failed attempts
-    recuts: int = 0  # revisions of frames
     cut: set[tuple[str, int]] = field(default_factory=set)  # frames some piece of which was rendered
-    raced: set[TaskKey] = field(default_factory=set)
+    recut: int = 0  # times that something was cut again, finer
+    raced: int = 0  # times that the same was given to another worker as well
+    running: int = 0  # attempts, now
     aside: int = 0  # times that a worker was set aside
+    _recuts: dict[tuple[str, int], tuple[Recut, ...]] = field(default_factory=dict)
     _tiles: dict[tuple[str, int], dict[int, str]] = field(default_factory=dict)  # committed, by frame
     _used: dict[str, tuple[int, ...]] = field(default_factory=dict)  # pieces, by attempt at a finish
 
@@ -53,14 +56,14 @@ class Measured:
 
     def began(self, worker_id: str, attempt_id: str, key: TaskKey, seconds: Seconds) -> None:
         """A worker is at an attempt."""
+        self.running += 1
         self.spells[attempt_id] = Spell(worker_id, key, self.clock.now, seconds)
         if key.frame is not None and key.kind is TaskKind.TILE:
             self.cut.add((key.job_id, key.frame))
-        if key.race:
-            self.raced.add(key)
 
     def ended(self, attempt_id: str) -> None:
         """It is at it no more, whatever came of it."""
+        self.running -= 1
         self.spells[attempt_id].ended = self.clock.now
 
     def decided(self, instruction: do.Instruction) -> None:
@@ -74,8 +77,12 @@ class Measured:
                 self.ends[job_id] = (self.clock.now, state)
                 if error:
                     self.errors[job_id] = error
-            case do.FrameRecut():
-                self.recuts += 1
+            case do.FrameRecut(job_id, frame, recuts):
+                before = self._recuts.get((job_id, frame), ())
+                finer = recuts != before and recuts[-1].grid != "1x1"
+                self.recut += finer
+                self.raced += not finer
+                self._recuts[job_id, frame] = recuts
             case do.WorkerSetAside(_, _, why) if why:
                 self.aside += 1
             case do.FrameAnew(job_id, frame):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from farm.domain.errors import BadInput
@@ -29,19 +30,24 @@ class _Panel:
     bound: float  # x of the lower bound
 
 
-def save(path: Path, title: str, runs: Sequence[tuple[Outcome, Measured]]) -> None:
-    """Write the plot of ``runs``, one below the other; raises `BadInput` where it cannot be drawn."""
+def check(path: Path) -> None:
+    """Raise `BadInput` where no plot can be drawn there."""
     if path.suffix.lower() != ".svg":
         raise BadInput(
             f"A plot is an SVG picture, and “{path.name}” is named otherwise.", "Write --plot NAME.svg."
         )
-    try:
-        from jinja2 import Environment
-    except ImportError:
+    if find_spec("jinja2") is None:
         raise BadInput(
             "A plot needs Jinja2, which is not installed here.",
             'Install the head: pip install "tessera[head]".',
-        ) from None
+        )
+
+
+def save(path: Path, title: str, runs: Sequence[tuple[Outcome, Measured]]) -> None:
+    """Write the plot of ``runs``, one below the other; raises `BadInput` where it cannot be drawn."""
+    check(path)
+    from jinja2 import Environment
+
     text = files(__package__).joinpath("plot.svg.j2").read_text(encoding="utf-8")
     longest = max(outcome.makespan for outcome, _ in runs)
     drawn = (

@@ -38,7 +38,7 @@ class Outcome:
     cost: float
     attempts: int
     cut: int  # frames
-    recuts: int
+    recut: int
     raced: int
     aside: int
     failures: dict[str, int]
@@ -103,8 +103,8 @@ def outcome(scenario: Scenario, policy: str, measured: Measured, estimates: Esti
         cost=sum(seconds * prices[spell.worker] / _HOUR for spell, seconds in zip(spells, busy, strict=True)),
         attempts=len(spells),
         cut=len(measured.cut),
-        recuts=measured.recuts,
-        raced=len(measured.raced),
+        recut=measured.recut,
+        raced=measured.raced,
         aside=measured.aside,
         failures=dict(Counter(measured.causes).most_common()),
         failed={

@@ -14,13 +14,13 @@ from farm.simulate.scenario import Scenario, Submitted
 from farm.simulate.worker import SimulatedWorker
 
 #: Seconds of a turn: what happens in one is heard at its time, then idle workers are given work.
-_TURN = 0.1
+_TURN = 0.01
 #: Seconds after which the head looks again where nothing happens.
 _LOOK = 5.0
 #: Only progress was heard: the head looks again after this.
 _SOON = 1.0
-#: A farm that is not done after so long is stuck.
-_LONGEST = 60 * 86_400.0
+#: A farm with open jobs on which nobody has worked for so long is stuck.
+_STUCK = 2 * 86_400.0
 
 
 class Run:
@@ -34,7 +34,7 @@ class Run:
         self._watch = watch
         self._jobs = {job.id: job for job in scenario.jobs}
         self._due = True  # something happened that may have work to be given out
-        self._looked = 0.0
+        self._looked = self._at_work = 0.0
         self._workers = {
             worker.id: worker
             for worker in (
@@ -64,7 +64,9 @@ class Run:
             self.clock.turn(at)
             if self._due or at - self._looked >= _SOON:
                 self._look()
-            if at > _LONGEST:
+            if self.measured.running or at < self.scenario.jobs[-1].arrival:
+                self._at_work = at
+            if at - self._at_work > _STUCK:
                 left = sorted(self._jobs.keys() - self.measured.ends.keys())
                 raise TesseraError(
                     f"The simulated farm is stuck: {len(left)} jobs never end, first {', '.join(left[:3])}.",

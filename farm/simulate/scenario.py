@@ -149,7 +149,7 @@ def _job(group: Jobs, number: int, seed: int) -> Submitted:
         scene=scene,
         cut=group.cut,
         in_order=group.in_order,
-        control=Control(priority=group.priority, workers=group.workers),
+        control=Control(priority=group.priority, workers=group.workers, other_class=True),
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
 
-from farm.domain.control import NORMAL
+from farm.domain.control import HIGHEST, LOWEST, NORMAL
 from farm.domain.errors import BadInput, NotFound
 from farm.domain.scene import Value
 from farm.simulate.draw import Drawn
@@ -28,7 +28,7 @@ class Jobs(Value):
     user: str
     count: int = Field(default=1, ge=1)
     arrival: Drawn = 0.0  # seconds after the start
-    priority: int = NORMAL
+    priority: int = Field(default=NORMAL, ge=LOWEST, le=HIGHEST)
     frames: Drawn = 1
     load: Drawn = 10.0  # opening the scene, once a worker that comes to it
     sync: Drawn = 5.0  # of a frame, once a worker that renders some of it
