@@ -30,7 +30,7 @@ from workers.devices import (
     render_class,
     worker_device,
 )
-from workers.failures import AttemptFailed, plain, understood
+from workers.failures import AttemptFailed, understood
 from workers.home import WorkerHome
 from workers.launch import Folders, launch
 from workers.lender import Lender, Senses
@@ -39,7 +39,8 @@ from workers.logs import AttemptLog
 from workers.machine import Machine, this_machine
 from workers.memory import Room, worded
 from workers.outbox import Outbox
-from workers.protocol import Probe, Ready
+from workers.probing import probed
+from workers.protocol import Ready
 from workers.runtimes import Runtime
 from workers.sandbox import sandbox_status
 from workers.session import Ground, Modules, Session
@@ -267,37 +268,16 @@ class Worker:
             await self._session.end_processes()
 
     async def _probed(self) -> str:
-        """A probe, from its child's start to its end; what nobody foresaw is told too."""
-        folder = self._home.folder / "probing"
-        log = AttemptLog(self._home.folder / "logs" / "probe.txt")
+        """Why a probe went wrong; what nobody foresaw is told too."""
         try:
-            async with asyncio.timeout(self._config.probe_seconds):
-                device = worker_device(self._config.device, await self._identified())
-                start = launch(
-                    "Blender",
-                    self._runtimes[0],
-                    self._ground.modules.render,
-                    Folders(folder, self._ground.driver_cache),
-                    sandbox=self._ground.sandbox,
-                )
-                child = await Child.start(start, log, self._ground.patience)
-                try:
-                    done = await child.ask(Probe(device, str(folder), self._config.threads))
-                finally:
-                    await child.kill()
-            if done.device != device:
-                return f"Blender was to render with {device} but used “{plain(done.device, 40)}”."
-        except TimeoutError:
-            return f"It has not rendered a small scene in {self._config.probe_seconds:.0f} s."
+            device = worker_device(self._config.device, await self._identified())
+            await probed(self._ground, self._runtimes[0], device, self._home.folder)
         except asyncio.CancelledError:
             if self._away is None:
                 raise
             return f"The machine was taken back: {self._away.why}."
         except Exception as error:  # noqa: BLE001  whatever it is, the worker is not well
-            return _told(understood(error), None, self._room).what
-        finally:
-            log.finish()
-            await asyncio.to_thread(scene_folder.remove, folder)
+            return worded(understood(error), self._room)
         return ""
 
     async def _outcome(self, order: Order, log: AttemptLog, number: int) -> Result | Failure:
@@ -401,9 +381,9 @@ class Worker:
             scene_folder.remove(session.inputs / name)
 
 
-def _told(failed: AttemptFailed, order: Order | None, room: Room, log_tail: str = "") -> Failure:
+def _told(failed: AttemptFailed, order: Order, room: Room, log_tail: str = "") -> Failure:
     """The failure for the head. A child may blame any piece; those that it was given count, each once."""
-    given = {piece.tile for piece in order.pieces} if order is not None else set()
+    given = {piece.tile for piece in order.pieces}
     return Failure(
         cause=failed.cause,
         what=worded(failed, room),

@@ -55,9 +55,12 @@ async def test_a_probe_that_hangs_ends(make_bench: Make, tmp_path: Path) -> None
     behave(tmp_path, "hang")
     assert "no sign of life" in await bench.worker.probe()
     assert family() == set()
-    bench.worker._config = bench.worker._config.model_copy(update={"probe_seconds": 1.0})
+
+
+async def test_a_probe_that_lives_but_never_ends_ends(make_bench: Make, tmp_path: Path) -> None:
+    bench = await make_bench(probe_seconds=3.0)
     behave(tmp_path, "stuck")
-    assert await bench.worker.probe() == "It has not rendered a small scene in 1 s."
+    assert await bench.worker.probe() == "It has not rendered a small scene in 3 s."
     assert family() == set()
 
 
