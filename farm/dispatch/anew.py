@@ -13,7 +13,7 @@ from farm.dispatch.policy import CLASS_PATIENCE, stranded
 from farm.dispatch.refusals import cannot_verify
 from farm.dispatch.state import Frame, Job, Piece, Task
 from farm.domain.job import Device
-from farm.domain.states import TaskEvent, TaskState
+from farm.domain.states import JobState, TaskEvent, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, Failure
 
@@ -26,7 +26,7 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
     cut_up = job.plan is not None and (
         job.plan.pieces_per_frame or any(frame.recuts for frame in job.frames.values())
     )
-    if not (cut_up or job.proves):
+    if not (cut_up or job.proves) or job.state is not JobState.RENDERING:
         return
     workers = [worker for worker in desk.state.workers.values() if serves(worker)]
     for frame in list(job.frames.values()):

@@ -245,6 +245,11 @@ class Play:
             self.sent.pop(attempt_id, None)
         self.tell(told.WorkerLost(worker_id))
 
+    def come_back(self, info: WorkerInfo, *orders: Order) -> None:
+        """A worker that was given up joins again, and goes on with what it is not told to end."""
+        self.sent |= {order.attempt_id: order for order in orders}
+        self.tell(told.WorkerJoined(info, tuple(order.attempt_id for order in orders)))
+
     def finish_all(self) -> None:
         """Every order succeeds until there is none."""
         while self.sent:
@@ -287,6 +292,7 @@ class Play:
                 self.pieces[job_id, frame] = self.taken(job_id, frame)
             case do.FrameAnew(job_id, frame, why):
                 self.anew.append(frame)
+                self._forget_lost(job_id, frame)
                 assert why
                 self.rows[job_id, frame] = TaskState.WAITING
                 self.recuts[job_id, frame] = instruction.recuts
@@ -301,6 +307,7 @@ class Play:
                 for key in [key for key in self.faults if (key.job_id, key.frame) == (job_id, frame)]:
                     del self.faults[key], self.renders[key]
             case do.PiecesAnew(job_id, frame, pieces, _):
+                self._forget_lost(job_id, frame, pieces)
                 for tile in pieces:
                     key = TaskKey(job_id, TaskKind.TILE, frame, tile)
                     self.faults[key] += 1
@@ -374,6 +381,14 @@ class Play:
                 self.dropped.append(frame)
                 left = self.left.get((job_id, frame), Earlier())
                 assert not left.pieces, "pieces to which samples can be added are dropped"
+
+    def _forget_lost(self, job_id: str, frame: int, pieces: tuple[int, ...] | None = None) -> None:
+        """What comes late of these attempts counts no more."""
+        for attempt_id, key in self.keys.items():
+            of_frame = (key.job_id, key.frame) == (job_id, frame)
+            of_piece = pieces is None or key.tile in pieces or key.kind is TaskKind.FINISH
+            if of_frame and of_piece and self.attempts[attempt_id] is AttemptState.LOST:
+                self.attempts[attempt_id] = AttemptState.DROPPED
 
     def _take_back(self, key: TaskKey) -> None:
         """What was committed counts no more."""

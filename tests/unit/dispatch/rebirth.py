@@ -30,9 +30,10 @@ def restart(play: Play, back: Collection[str]) -> None:
             if job.plan is not None and job.plan.in_order:
                 job.bound = worker_id
             state.attempts[attempt_id] = Attempt(attempt_id, key, worker_id, play.now, moved=play.now)
-        elif attempt_state is AttemptState.LOST and (job := state.jobs.get(play.keys[attempt_id].job_id)):
-            if play.keys[attempt_id] in job.tasks:
-                state.lost[attempt_id] = Attempt(attempt_id, play.keys[attempt_id], play.where[attempt_id])
+        key, worker_id = play.keys[attempt_id], play.where[attempt_id]
+        begun = state.jobs.get(key.job_id)
+        if attempt_state is AttemptState.LOST and begun is not None and key in begun.tasks:
+            state.lost[attempt_id] = Attempt(attempt_id, key, worker_id)
     for failed in play.failures:
         task = (
             state.jobs[failed.key.job_id].tasks.get(failed.key) if failed.key.job_id in state.jobs else None

@@ -12,7 +12,7 @@ from farm.domain.frames import FrameRange
 from farm.domain.scene import Finding, SceneReport, Weight
 from farm.domain.states import JOB_ENDED, JobState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.work import Cause, Failure, Order
+from farm.domain.work import Cause, Failure, Order, WorkerInfo
 from tests.unit.dispatch.play import AVX2, SSE, Play, report, worker
 from tests.unit.dispatch.rebirth import restart, retry
 
@@ -45,6 +45,7 @@ class Farm(RuleBasedStateMachine):
         self.play = self.new_play()
         self.play.join(worker("w1"))
         self.jobs = 0
+        self.gone: dict[str, tuple[WorkerInfo, list[Order]]] = {}
         self.old: list[Order] = []
         self.scenes: dict[str, SceneReport] = {}
         if before is not None:
@@ -83,7 +84,8 @@ class Farm(RuleBasedStateMachine):
     def draw_control(self, data: st.DataObject) -> Control:
         """Mostly nothing special; else anything, also to come after oneself."""
         if data.draw(st.integers(0, 2)):
-            return Control(order=data.draw(st.sampled_from(["turn", "preview", "every:2"])))
+            order, other = st.sampled_from(["turn", "preview", "every:2"]), st.booleans()
+            return Control(order=data.draw(order), other_class=data.draw(other))
         known = sorted(self.play.jobs)
         return Control(
             priority=data.draw(st.sampled_from([0, 50, 100])),
@@ -146,7 +148,27 @@ class Farm(RuleBasedStateMachine):
     @precondition(lambda self: self.play.core.state.workers)
     @rule(data=st.data())
     def lose(self, data: st.DataObject) -> None:
-        self.play.lose(data.draw(st.sampled_from(sorted(self.play.core.state.workers))))
+        name = data.draw(st.sampled_from(sorted(self.play.core.state.workers)))
+        self.gone[name] = self.play.core.state.workers[name].info, self.orders_on(name)
+        self.play.lose(name)
+
+    def orders_on(self, name: str) -> list[Order]:
+        return [order for order in self.play.orders() if self.play.where[order.attempt_id] == name]
+
+    @precondition(lambda self: self.gone)
+    @rule(data=st.data())
+    def come_back(self, data: st.DataObject) -> None:
+        """A worker that was only out of reach, with what it is still at."""
+        name = data.draw(st.sampled_from(sorted(self.gone)))
+        info, orders = self.gone.pop(name)
+        if name not in self.play.core.state.workers:
+            self.old += orders
+            self.play.come_back(info, *orders)
+
+    @precondition(lambda self: self.play.probed)
+    @rule(wrong=st.sampled_from(["", "The GPU is gone."]))
+    def probe(self, wrong: str) -> None:
+        self.play.answer_probe(self.play.probed[0], wrong)
 
     def carry_out(self, order: Order) -> None:
         self.play.succeed(order, self.scenes.get(TaskKey.parse(order.task).job_id))

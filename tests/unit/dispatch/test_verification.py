@@ -10,6 +10,7 @@ from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKind
 from farm.domain.work import Cause, Proof
 from tests.unit.dispatch.play import AVX2, SSE, Play, good_result, worker
+from tests.unit.dispatch.rebirth import retry
 
 
 @pytest.fixture
@@ -180,3 +181,20 @@ def test_crashes_and_lost_workers_are_tried_again_and_a_cancelled_job_ends(play:
     play.tell(told.CancelAsked("v1"))
     assert play.jobs["v1"].state is JobState.CANCELLED
     assert play.attempts[order.attempt_id] is AttemptState.CANCELLED
+
+
+def test_a_proof_that_is_asked_for_again_fails_again_where_its_class_is_still_gone() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    play.submit(frames="1", tiles="none")
+    play.finish_all()
+    play.lose("w1")
+    play.join(worker("w2", render_class=SSE))
+    play.verify("j1", "1")
+    for _ in range(3):
+        for _ in range(2):  # it is noticed, and then waited for
+            play.now += 61
+            play.assign()
+        assert play.jobs["v1"].state is JobState.FAILED
+        assert play.jobs["v1"].error.startswith("Frame 1: No worker of this farm is Blender 5.2.3 abc")
+        retry(play, "v1")
