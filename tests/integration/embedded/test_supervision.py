@@ -136,9 +136,9 @@ async def test_a_part_falls_with_the_one_that_bears_it_and_comes_back_after_it(f
         assert found.alive, "it needs storage only to start"
         os.kill(ray, signal.SIGKILL)
         await farm.until(lambda: not found.alive)
+        await farm.until(lambda: farm.told("dispatcher").pid not in (None, before))
         await farm.until(lambda: farm.told("dispatcher").phase is Phase.READY)
 
-        assert farm.told("dispatcher").pid != before
         assert farm.told("ray").phase is Phase.READY
 
 
@@ -235,6 +235,36 @@ async def test_a_part_that_keeps_ending_later_is_told_about_and_not_given_up(far
         assert not running.done()
         (farm.home.run / "broken").unlink()
         await farm.until(lambda: farm.told("web").phase is Phase.READY)
+
+
+async def test_what_a_full_disk_kept_from_being_told_is_told_once_there_is_room(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farm.embedded.supervisor._ROTATE_EVERY", 0.05)
+    write = FarmState.write
+    full, marker = asyncio.Event(), farm.home.run / "web.ready"
+
+    def written(state: FarmState, path: Path) -> None:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        write(state, path)
+
+    monkeypatch.setattr(FarmState, "write", written)
+    async with supervised(farm, farm.part("web")):
+        await farm.until(lambda: farm.state.phase is Phase.READY)
+        before = farm.told("web").pid
+        assert before is not None
+        found = Identity.of(before)
+        full.set()
+        os.kill(before, signal.SIGKILL)
+        await farm.until(lambda: not found.alive)
+        await farm.until(lambda: not marker.exists())
+        await farm.until(marker.exists)
+        await asyncio.sleep(0.5)  # it is looked at ten times a second: from here on there is no news
+        assert farm.told("web").restarts == 0, "nobody could tell"
+
+        full.clear()
+        await farm.until(lambda: farm.told("web").restarts == 1 and farm.told("web").phase is Phase.READY)
 
 
 async def test_a_part_that_does_not_listen_to_sigterm_is_killed_after_its_grace(farm: Farm) -> None:
