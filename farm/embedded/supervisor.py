@@ -43,6 +43,7 @@ class Supervisor:
         self._phase = Phase.STARTING
         self._started = time.time()
         self._failure: tuple[str, str] = ("", "")
+        self._unwritten = False  # what was last to be told could not be
         self._stop = asyncio.Event()
         self._keepers = {
             service.name: Keeper(service, home.logs / f"{service.name}.log", self._write)
@@ -108,6 +109,8 @@ class Supervisor:
     async def _rotate(self) -> None:
         while True:
             await asyncio.sleep(_ROTATE_EVERY)
+            if self._unwritten:
+                self._write()
             for keeper in self._keepers.values():
                 await asyncio.to_thread(rotate, self._home.logs / f"{keeper.service.name}.log")
 
@@ -124,9 +127,11 @@ class Supervisor:
             what=what,
             cure=cure,
         )
+        self._unwritten = False
         try:
             state.write(self._home.state)
         except OSError as error:  # a full disk must not end the farm
+            self._unwritten = True
             log.warning("run/state.json could not be written: %s", error)
 
 
