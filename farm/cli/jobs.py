@@ -73,9 +73,17 @@ def _table(found: list[JobView], now: float) -> Table:
 
 
 def _state(job: JobView) -> str:
-    failed = f", {job.frames.failed} failed" if job.frames.failed else ""
-    word = "cancelling" if job.cancelling else "retrying" if job.retrying else job.state.value
-    return (standing(job) or word) + failed
+    return (standing(job) or _word(job)) + _failed(job)
+
+
+def _word(job: JobView) -> str:
+    if held(job):
+        return "paused"
+    return "cancelling" if job.cancelling else "retrying" if job.retrying else job.state.value
+
+
+def _failed(job: JobView) -> str:
+    return f", {job.frames.failed} failed" if job.frames.failed else ""
 
 
 def _time(job: JobView, now: float) -> str:
@@ -124,7 +132,7 @@ def show(job_id: JobId, frame: OneFrame = None, as_json: AsJson = False, farm: F
 
 def _facts(job: JobView) -> list[tuple[str, str]]:
     now = job.ended if job.ended is not None else time.time()
-    facts = [("job", f"{job.id}  {job.name}"), ("state", _state(job))]
+    facts = [("job", f"{job.id}  {job.name}"), ("state", _word(job) + _failed(job))]
     why = "" if held(job) else job.waits
     facts += [("waits", why)] if why else []
     facts += wishes(job.control, now)

@@ -34,8 +34,8 @@ from farm.cli.pause import pause, resume
 from farm.cli.priority import priority
 from farm.cli.render import render
 from farm.cli.rerender import rerender
-from farm.cli.simulate import simulate
 from farm.cli.retry import retry
+from farm.cli.simulate import simulate
 from farm.cli.speaker import Speaker, problem
 from farm.cli.status import status
 from farm.cli.submit import submit

@@ -31,7 +31,7 @@ def _paused(job: JobView) -> str:
     if job.state is JobState.WAITING:
         return f"Job {job.id} is paused: nothing of it is begun."
     running = job.frames.running
-    goes = f" {number(running, 'frame')} that {'is' if running == 1 else 'are'} begun will be finished."
+    goes = f" What renders now, of {number(running, 'frame')}, goes on to its end."
     return f"Job {job.id} is paused: nothing new is begun." + (goes if running else "")
 
 

@@ -82,12 +82,11 @@ def _other(state: State, job: Job, other: str, frame: int | None) -> str:
     live = state.jobs.get(other)
     if live is not None and (frame is None or frame not in live.failed_frames):
         return f"It waits for {what}."
-    again = f"farm requeue {other}" if live is not None else f"farm retry {other}"
     ended = state.ended.get(other)
     if live is None and ended is None:
         return f"It waits for {what}."
     happened = "was cancelled" if ended is not None and ended.state is JobState.CANCELLED else "failed"
-    return f"It waits for {what}, which {happened}. Have it done with: {again}"
+    return f"It waits for {what}, which {happened}. Have it done with: farm retry {other}"
 
 
 def _workers(desk: Desk, job: Job) -> str:

@@ -114,7 +114,7 @@ def test_pause_and_resume_take_several_jobs(cli, farm, job, blend):
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines() == [
         "Job job1 is paused: nothing of it is begun.",
-        "Job job2 is paused: nothing new is begun. 1 frame that is begun will be finished.",
+        "Job job2 is paused: nothing new is begun. What renders now, of 1 frame, goes on to its end.",
     ]
     assert [farm.jobs[one].control.paused for one in (job, "job2")] == [True, True]
     assert cli("resume", "job2").out == "Job job2 goes on when it is its turn.\n"
@@ -277,6 +277,7 @@ def test_show_tells_the_wishes_and_what_was_cut_again(cli, farm, job):
         recuts=(RecutView(frame=23, time=1.0, why="its worker is slow: cut in 4"),),
     )
     shown = cli("show", job).out.splitlines()
+    assert "state    rendering" in shown
     assert "waits    It waits for job jobx." in shown
     assert "priority 20" in shown
     assert "after    job jobx" in shown
