@@ -94,6 +94,8 @@ class Core:
                 if attempt := self.state.attempts.get(attempt_id):
                     if progress != attempt.progress:
                         attempt.progress, attempt.moved = progress, now
+                        if attempt.rendering is None and progress.phase == "rendering":
+                            attempt.rendering = now
                     self._desk.out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
             case told.WorkerProbed(worker_id, wrong):
                 standing.probed(self._desk, worker_id, wrong)

@@ -12,7 +12,7 @@ from farm.dispatch.remaining import hand
 from farm.dispatch.state import Job
 from farm.domain.errors import BadInput
 from farm.domain.scene import SceneReport
-from farm.domain.states import JobEvent
+from farm.domain.states import JobEvent, JobState
 from farm.domain.task import TaskKey, TaskKind
 from farm.planning import plan_job
 
@@ -45,12 +45,31 @@ def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
     there = None if job.adds_to is None else job.there
     try:
         use_earlier(job, report)
-        hands = [hand(job, worker) for worker in able]
+        hands = [hand(job, worker) for worker in able[: _share(desk, job, len(able))]]
         job.plan = plan_job(job.settings, report, len(able), there, job.costs, hands)
     except BadInput as error:
         end_job(desk, job, JobEvent.FAILED, error.what, error.cure)
         return
     _planned(desk, job)
+
+
+def _share(desk: Desk, job: Job, workers: int) -> int:
+    """For how many workers a job is cut: of those that others want too, its share.
+
+    Each piece pays for the scene and the frame to be prepared. A job that has more workers in the end is
+    cut finer then.
+    """
+    others = sum(
+        1
+        for other in desk.state.jobs.values()
+        if other.control.priority >= job.control.priority and not other.control.paused and _wants(other)
+    )
+    most = min(workers, job.control.workers or workers)
+    return max(1, min(most, -(-workers // max(1, others))))
+
+
+def _wants(job: Job) -> bool:
+    return job.plan is None or job.opened < job.plan.count or job.state is not JobState.RENDERING
 
 
 def _planned(desk: Desk, job: Job) -> None:

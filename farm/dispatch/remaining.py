@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch.state import Attempt, Job, State, Worker
+from farm.domain.costs import Costs
 from farm.domain.task import TaskKey, TaskKind
 from farm.planning.model import Hand, finish_seconds, share_of
 
@@ -22,29 +23,45 @@ def seconds_left(state: State, job: Job, attempt: Attempt, now: float) -> float 
     One that is overdue, or stands still, is expected to take as long again as it has done so.
     """
     elapsed = max(0.0, now - attempt.started)
-    before = _before_render(state, job, attempt)
-    counted = _by_count(job, attempt, before, now)
-    if counted is not None:
-        since = max(0.0, now - attempt.moved)
+    began = attempt.rendering
+    if began is None:
+        began = attempt.started + _before_render(state, job, attempt)
+    pace = _pace(job, attempt, began)
+    if pace is not None:
+        took, share = pace
+        counted, since = took * (1 - share) / share, max(0.0, now - attempt.moved)
         return counted - since if counted > since else since
     if not job.costs.seen:
         return None
-    expected = before + _rest(state, job, attempt)
+    expected = began - attempt.started + _rest(state, job, attempt)
     return expected - elapsed if expected > elapsed else elapsed - expected
 
 
-def _by_count(job: Job, attempt: Attempt, before: float, now: float) -> float | None:
-    """From how many of the samples are done, where there is one layer and view that they are of."""
+def costs_from(state: State, job: Job, attempt: Attempt) -> Costs | None:
+    """What the job's frames cost: as was measured, else as the attempt itself tells by how far it is."""
+    if job.costs.seen:
+        return job.costs
+    pace = None if attempt.rendering is None else _pace(job, attempt, attempt.rendering)
+    if pace is None or attempt.rendering is None:
+        return None
+    took, share = pace
+    worker = state.workers.get(attempt.worker_id)
+    speed = worker.speed if worker else 1.0
+    whole = took / share / share_of_task(job, attempt.key)
+    load = 0.0 if job.report is None else job.report.load_seconds
+    before = max(0.0, (attempt.rendering - attempt.started) * speed - load)
+    return Costs(seen=share, load=load, sync=before, render=whole * speed)
+
+
+def _pace(job: Job, attempt: Attempt, began: float) -> tuple[float, float] | None:
+    """Seconds that it renders, and the share of its samples that it has: of one layer and view only."""
     if job.report is None or len(job.report.layers) > 1 or len(job.report.views) > 1:
         return None
     progress = attempt.progress
     if progress is None or progress.phase != "rendering" or progress.samples < 1:
         return None
-    share = progress.sample / progress.samples
-    took = min(attempt.moved, now) - attempt.started - before
-    if share < _TELLING_SHARE or took < _TELLING_SECONDS:
-        return None
-    return took * (1 - share) / share
+    share, took = progress.sample / progress.samples, attempt.moved - began
+    return None if share < _TELLING_SHARE or took < _TELLING_SECONDS else (took, share)
 
 
 def _before_render(state: State, job: Job, attempt: Attempt) -> float:

@@ -147,6 +147,7 @@ class Attempt:
     started: float = 0.0
     progress: Progress | None = None
     moved: float = 0.0  # when `progress` last changed
+    rendering: float | None = None  # since when it renders, as far as was heard
 
 
 @dataclass(slots=True)

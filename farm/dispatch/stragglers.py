@@ -15,9 +15,10 @@ from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import serves
 from farm.dispatch.policy import class_on, may_take
-from farm.dispatch.remaining import hand, seconds_left, share_of_task
-from farm.dispatch.state import Attempt, Frame, Job, State, Task, Worker
+from farm.dispatch.remaining import costs_from, hand, seconds_left, share_of_task
+from farm.dispatch.state import Attempt, Frame, Job, State, Worker
 from farm.dispatch.tail import of_one_class, sizes_itself, ways_for
+from farm.domain.costs import Costs
 from farm.domain.plan import Recut
 from farm.domain.states import JobState
 from farm.domain.task import TaskKey, TaskKind
@@ -32,6 +33,8 @@ _CLEARLY = 1.3
 _AT_LEAST = 2.0
 #: Revisions and races of one frame, at most.
 _MOST = 2
+#: Of what takes longest, so much is looked at each time.
+_LOOKED_AT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,46 +47,60 @@ class _Help:
     helpers: tuple[Worker, ...]
     recut: Recut | None = None
 
-    @property
-    def gain(self) -> float:
-        return self.left - self.seconds
-
 
 def help_out(desk: Desk, now: float) -> bool:
     """Open tasks for idle workers beside what takes long; True where there are any.
 
     To be called when nothing more can be begun.
     """
-    idle = [worker for worker in desk.state.workers.values() if worker.attempt is None and serves(worker)]
+    state = desk.state
+    idle = [worker for worker in state.workers.values() if worker.attempt is None and serves(worker)]
+    slow = sorted(_slow(state, now), key=lambda each: each[0], reverse=True)[:_LOOKED_AT]
     helped = False
-    while idle and (best := max(_ways(desk.state, idle, now), key=lambda way: way.gain, default=None)):
-        _begin(desk, best)
-        helped = True
-        names = {worker.info.worker_id for worker in best.helpers}
-        idle = [worker for worker in idle if worker.info.worker_id not in names]
+    for left, attempt in slow:
+        job = state.jobs[attempt.key.job_id]
+        frame = job.frames[attempt.key.frame or 0]
+        best = _best(state, job, frame, attempt, left, idle) if idle else None
+        if best is not None:
+            _begin(desk, best)
+            helped = True
+            names = {worker.info.worker_id for worker in best.helpers}
+            idle = [worker for worker in idle if worker.info.worker_id not in names]
     return helped
 
 
-def _ways(state: State, idle: list[Worker], now: float) -> Iterator[_Help]:
+def _slow(state: State, now: float) -> Iterator[tuple[float, Attempt]]:
+    """What may be helped and takes long enough to be, with the seconds that it will take."""
     for attempt in state.attempts.values():
+        if attempt.key.kind not in (TaskKind.FRAME, TaskKind.TILE) or attempt.key.frame is None:
+            continue
         job = state.jobs[attempt.key.job_id]
-        frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
-        if frame is None or not _may_help(state, job, frame, attempt):
+        if not _may_help(state, job, job.frames[attempt.key.frame], attempt):
             continue
         left = seconds_left(state, job, attempt, now)
-        if left is None or left <= _AT_LEAST or not job.costs.seen:
-            continue
-        for way in (_raced(job, attempt, left, idle), _cut(job, frame, attempt, left, idle)):
-            if way is not None and way.seconds * _CLEARLY < left and way.seconds + _AT_LEAST < left:
-                yield way
+        if left is not None and left > _AT_LEAST:
+            yield left, attempt
+
+
+def _best(
+    state: State, job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worker]
+) -> _Help | None:
+    costs = costs_from(state, job, attempt)
+    if costs is None or costs.sync * _CLEARLY > left:
+        return None
+    task = job.tasks[attempt.key]
+    able = [worker for worker in idle if worker.info.worker_id not in task.failed_on]
+    able = [worker for worker in able if may_take(job, task, worker)]
+    costs = costs.model_copy(update={"render": costs.render * share_of_task(job, attempt.key)})
+    ways = (_raced(job, attempt, costs, left, able), _cut(job, frame, attempt, costs, left, able))
+    good = [way for way in ways if way and way.seconds * _CLEARLY < left and way.seconds + _AT_LEAST < left]
+    return min(good, key=lambda way: way.seconds, default=None)
 
 
 def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
-    if attempt.key.kind not in (TaskKind.FRAME, TaskKind.TILE) or job.state is not JobState.RENDERING:
+    if job.state is not JobState.RENDERING or job.control.paused or not sizes_itself(job):
         return False
-    if job.control.paused or not sizes_itself(job) or len(frame.recuts) + frame.races >= _MOST:
-        return False
-    if attempt.key.race or cover_of(job, frame) is not None:
+    if len(frame.recuts) + frame.races >= _MOST or attempt.key.race or cover_of(job, frame) is not None:
         return False
     limits = (job.control.workers, state.limits.get(job.owner))
     return all(limit is None for limit in limits) and not _is_helped(frame, attempt.key)
@@ -94,13 +111,10 @@ def _is_helped(frame: Frame, key: TaskKey) -> bool:
     return any(recut.of == key.tile for recut in frame.recuts) or (key.tile is None and frame.races > 0)
 
 
-def _raced(job: Job, attempt: Attempt, left: float, idle: list[Worker]) -> _Help | None:
+def _raced(job: Job, attempt: Attempt, costs: Costs, left: float, able: list[Worker]) -> _Help | None:
     """The same once more, on the quickest of the idle workers."""
-    task = job.tasks[attempt.key]
-    able = [worker for worker in idle if _able(job, task, worker)]
     if not able:
         return None
-    costs = job.costs.model_copy(update={"render": job.costs.render * share_of_task(job, attempt.key)})
     worker = min(able, key=lambda worker: makespan(costs, 1, Way(), [hand(job, worker)]))
     seconds = makespan(costs, 1, Way(), [hand(job, worker)])
     if attempt.key.tile is None:
@@ -109,16 +123,15 @@ def _raced(job: Job, attempt: Attempt, left: float, idle: list[Worker]) -> _Help
     return None if recut is None else _Help(attempt, left, seconds, (worker,), recut)
 
 
-def _cut(job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worker]) -> _Help | None:
+def _cut(
+    job: Job, frame: Frame, attempt: Attempt, costs: Costs, left: float, idle: list[Worker]
+) -> _Help | None:
     """The same in pieces, one for each of the idle workers that may share it."""
-    task = job.tasks[attempt.key]
-    able = of_one_class(job, [worker for worker in idle if _able(job, task, worker)])
+    able = of_one_class(job, idle)
     if frame.render_class is not None:
         able = [w for w in able if class_on(w, job.settings.device) == frame.render_class]
     if len(able) < 2:
         return None
-    share = share_of_task(job, attempt.key)
-    costs = job.costs.model_copy(update={"render": job.costs.render * share})
     hands = [hand(job, worker) for worker in able]
     whole = attempt.key.tile is None
     ways = ways_for(job, len(able)) if whole else [Way(n) for n in _numbers(len(able))]
@@ -126,12 +139,8 @@ def _cut(job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worke
     for seconds, pieces in sorted(timed):
         recut = _recut(job, attempt, pieces)
         if recut is not None:
-            return _Help(attempt, left, seconds, tuple(able), recut)
+            return _Help(attempt, left, seconds, tuple(able[:pieces]), recut)
     return None
-
-
-def _able(job: Job, task: Task, worker: Worker) -> bool:
-    return worker.info.worker_id not in task.failed_on and may_take(job, task, worker)
 
 
 def _numbers(most: int) -> Iterable[int]:

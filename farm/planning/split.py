@@ -29,7 +29,7 @@ def plan_job(
 
     ``there`` are the sample ranges of an earlier job, for one that adds to them; None for all others.
     ``costs`` are what its frames will cost, where an earlier job of the scene told; ``hands`` are the
-    workers, where more is known of them than their number.
+    workers that it may count on, where others want some too, or where more is known of them.
     """
     hands = hands or [Hand()] * workers
     frames = FrameRange.parse(settings.frames) if settings.frames else report.frames
@@ -54,8 +54,12 @@ def plan_job(
         in_order=bool(report.in_order),
         videos=_videos(settings, report, len(frames)),
         exact=cutting.exact,
-        reason=f"{counted(len(frames), 'frame')} on {counted(workers, 'worker')}: {cutting.why}",
+        reason=f"{counted(len(frames), 'frame')} on {_on(len(hands), workers)}: {cutting.why}",
     )
+
+
+def _on(hands: int, workers: int) -> str:
+    return counted(workers, "worker") if hands >= workers else f"{hands:,} of {counted(workers, 'worker')}"
 
 
 def area_of(report: SceneReport, size: Size) -> Box:
