@@ -28,8 +28,11 @@ type Drawer = tuple[Device, RenderClass | None]
 class Board:
     """Waiting tasks in drawers, each in order: all that are in one can be done by the same workers."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, filed: set[str]) -> None:
+        """``filed`` is told the job's id where something waits for other workers than what waited so far."""
         self.job = job
+        self._told = filed
+        self._numbers: dict[int, int] = {}  # as which each open frame is begun
         self.running = 0
         self.of_frame: dict[int | None, dict[TaskKey, Task]] = {}  # open tasks
         self.urgent: list[tuple[Place, Task]] = []  # that render nothing
@@ -66,6 +69,8 @@ class Board:
         """A task is open no more."""
         tasks = self.of_frame.get(task.key.frame, {})
         tasks.pop(task.key, None)
+        if not tasks and task.key.frame is not None:
+            self._numbers.pop(task.key.frame, None)
         if not tasks:
             self.of_frame.pop(task.key.frame, None)
 
@@ -111,12 +116,19 @@ class Board:
             self._file(task)
 
     def _file(self, task: Task) -> None:
-        key, plan = task.key, self.job.plan
-        number = 0 if key.frame is None or plan is None else plan.number_of(key.frame)
-        place = (_RANK.get(key.kind, RENDERING), number, key.tile or 0, key.race)
-        drawer = self._drawer(task)
+        key, drawer = task.key, self._drawer(task)
+        place = (_RANK.get(key.kind, RENDERING), self._number(key.frame), key.tile or 0, key.race)
+        if drawer not in self.drawers:
+            self._told.add(self.job.id)
         insort(self.urgent if drawer is None else self.drawers.setdefault(drawer, []), (place, task))
         self._filed[key] = drawer, place
+
+    def _number(self, frame: int | None) -> int:
+        if frame is None or self.job.plan is None:
+            return 0
+        if frame not in self._numbers:
+            self._numbers[frame] = self.job.plan.number_of(frame)
+        return self._numbers[frame]
 
     def _withdraw(self, key: TaskKey) -> None:
         self.held.pop(key, None)

@@ -35,6 +35,7 @@ class Desk:
         self.roster = Roster(state.workers.values())
         self.after: dict[str, set[str]] = {}  # those that come after a job, by its id
         self.unsure: set[str] = set()
+        self.filed: set[str] = set()  # jobs of which something waits for other workers than before
         for job in state.jobs.values():
             self._enter(job)
 
@@ -69,7 +70,7 @@ class Desk:
         self.out.append(do.ControlSet(job.id, control))
 
     def _enter(self, job: Job) -> None:
-        board = self.boards[job.id] = Board(job)
+        board = self.boards[job.id] = Board(job, self.filed)
         self.lanes.add(job)
         self.lanes.at_work[job.owner] += board.running
         self._note_after(job)

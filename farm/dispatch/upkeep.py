@@ -38,9 +38,13 @@ class Upkeep:
         if self._version != desk.roster.version:
             self._version = desk.roster.version
             self._offered.clear()
+            desk.filed |= desk.boards.keys()
         asked = desk.unsure | self._stranded | self._opened
-        for job in list(desk.state.jobs.values()):
-            if job.id in asked or job.gone or self._has_no_worker(job):
+        looked = sorted(desk.filed | asked)
+        desk.filed.clear()  # the boards write into this one
+        for job_id in looked:
+            job = desk.state.jobs.get(job_id)
+            if job is not None and (job_id in asked or self._has_no_worker(job)):
                 self._move(job, now)
 
     def after(self, now: float) -> None:
@@ -58,11 +62,11 @@ class Upkeep:
 
     def _move(self, job: Job, now: float) -> None:
         move_stranded(self._desk, job, now)
-        waiting = any(frame.stranded is not None for frame in job.frames.values())
-        if waiting and job.id in self._desk.state.jobs:
-            self._stranded.add(job.id)
-        else:
-            self._stranded.discard(job.id)
+        self._stranded.discard(job.id)
+        if job.id in self._desk.state.jobs:
+            waits = any(frame.stranded is not None for frame in job.frames.values())
+            if waits or job.gone or self._has_no_worker(job):
+                self._stranded.add(job.id)
 
     def _has_no_worker(self, job: Job) -> bool:
         """Whether something waits for a render class, or a build, that no worker has that serves."""
