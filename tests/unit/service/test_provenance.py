@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.domain.costs import Costs
+from farm.domain.events import EventKind
 from farm.domain.job import LOCAL_OWNER
 from farm.domain.plan import Recut
 from farm.domain.states import AttemptState, JobState, TaskState
@@ -12,6 +13,7 @@ from farm.domain.work import Cause, Failure, Progress, RenderClass, Result, Seco
 from farm.service import jobs, provenance, status
 from farm.service.context import Farm
 from farm.store import aside, head, work
+from farm.store import events as event_rows
 from farm.store import frames as frame_rows
 from farm.store import jobs as job_rows
 from farm.store import workers as worker_rows
@@ -204,3 +206,15 @@ def test_a_worker_that_is_away_or_set_aside_says_why(farm: Farm) -> None:
         "picky": ("idle", "It is given nothing of job k3m9x2ab: Frames 1 and 2 crashed on it."),
         "well": ("idle", ""),
     }
+
+
+def test_a_job_tells_what_was_cut_again_the_latest_first(farm: Farm, job_id: str) -> None:
+    planned(farm, job_id)
+    with farm.store.write() as c:
+        for frame in (20, 24):
+            data: dict[str, object] = {"frame": frame, "pieces": 4, "why": f"worker {frame} is slow"}
+            event_rows.append(c, float(frame), EventKind.FRAME_RECUT, job_id, data)
+        event_rows.append(c, 30.0, EventKind.FRAME_RECUT, "another", {"frame": 1, "why": "no"})
+    told = looked_at(farm, job_id).recuts
+    assert [(one.frame, one.why) for one in told] == [(24, "worker 24 is slow"), (20, "worker 20 is slow")]
+    assert jobs.listed(farm, LOCAL_OWNER)[0].recuts == ()
