@@ -106,7 +106,11 @@ def _built(folder: Path, sort: Sort) -> Site:
     try:
         return Site(folder, sort)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # its processes and disks end with this one
+        for (
+            disk
+        ) in folder.iterdir():  # its processes end with this one, and its mounts, but not what is under them
+            subprocess.run(["umount", "--lazy", str(disk)], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
