@@ -11,6 +11,7 @@ from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
 from farm.dispatch.fitness import device_of, memory_for
 from farm.dispatch.ladder import FREE, HOPELESS, MAX_FAILURES, Step, Tally, Verdict, judge
 from farm.dispatch.learning import learn
+from farm.dispatch.patience import learn_stillness
 from farm.dispatch.paying import pay
 from farm.dispatch.planned import inspected
 from farm.dispatch.policy import class_on
@@ -46,6 +47,7 @@ def succeeded(desk: Desk, attempt_id: str, result: Result, now: float) -> None:
     )
     pay(desk.state, attempt, now)
     learn(desk, job, frame, attempt, result)
+    learn_stillness(job, attempt, now)
     desk.end_task(job, task, TaskEvent.COMMIT)
     standing.credit(desk, attempt.key, attempt.worker_id)
     desk.free(attempt.worker_id, attempt_id)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from farm.dispatch import cramped, late, requeue, standing
+from farm.dispatch import cramped, guard, late, patience, requeue, standing
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.attempts import failed, succeeded
@@ -93,7 +93,7 @@ class Core:
             case told.Progressed(attempt_id, progress):
                 if attempt := self.state.attempts.get(attempt_id):
                     if progress != attempt.progress:
-                        attempt.progress, attempt.moved = progress, now
+                        patience.moved(attempt, progress, now)
                         if attempt.rendering is None and progress.phase == "rendering":
                             attempt.rendering = now
                     self._desk.out.append(do.AttemptProgressed(attempt_id, attempt.key, progress))
@@ -111,6 +111,7 @@ class Core:
         late.sweep(self._desk)
         standing.tend(self._desk)
         cramped.tend(self._desk)
+        guard.tend(self._desk)
         self._upkeep.before(now)
         give_out(self._desk, now)
         if self._desk.roster.free and not 0 <= now - self._helped < EVERY:

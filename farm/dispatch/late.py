@@ -56,7 +56,7 @@ def goes_on(desk: Desk, worker: Worker, attempt_id: str) -> bool:
     del desk.state.lost[attempt_id]
     frame = _run(desk, job, task)
     task.attempt = attempt_id
-    attempt.moved = desk.now
+    attempt.moved, attempt.watched = desk.now, False
     desk.state.attempts[attempt_id] = attempt
     desk.out.append(do.AttemptResumed(attempt_id, attempt.key, worker.info.worker_id))
     desk.task_changed(task)

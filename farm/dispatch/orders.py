@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from farm.dispatch.covering import cover_of
 from farm.dispatch.fitness import device_of
+from farm.dispatch.patience import patience_for
 from farm.dispatch.state import Frame, Job
 from farm.domain import keys
 from farm.domain.task import TaskKey, TaskKind
@@ -30,4 +31,5 @@ def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> O
         report=job.report,
         pieces=pieces,
         render_class=None if frame is None else frame.render_class,
+        patience=patience_for(job, key),
     )

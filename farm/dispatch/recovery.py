@@ -37,7 +37,8 @@ def load_state(connection: Connection, now: float = 0.0) -> State:
             if job.plan is not None and job.plan.in_order:
                 job.bound = attempt.worker_id
             at = (attempt.id, attempt.task, attempt.worker_id, attempt.started)
-            state.attempts[attempt.id] = Attempt(*at, attempt.progress, max(now, attempt.started))
+            moved = max(now, attempt.started)
+            state.attempts[attempt.id] = Attempt(*at, attempt.progress, moved, watched=False)
         state.lost |= {attempt.id: attempt for attempt in _lost(connection, job)}
         state.cramped |= {key: None for key, task in job.tasks.items() if task.memory}
     after = {other for job in state.jobs.values() for other in job.control.after}

@@ -15,7 +15,7 @@ from farm.domain.job import Device, RenderSettings, keeps_pieces
 from farm.domain.plan import Plan, Recut, SampleRange
 from farm.domain.scene import SceneManifest, SceneReport
 from farm.domain.states import JobState, TaskState
-from farm.domain.task import TaskKey
+from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Cause, PieceRef, Progress, RenderClass, WorkerInfo
 from farm.planning.learned import Learned
 from farm.planning.model import Way
@@ -114,6 +114,7 @@ class Job:
     bound: str | None = None  # where frames are rendered in order: the worker that is at it
     gone: set[RenderClass] = field(default_factory=set)  # waited for in vain, and not seen since
     failed_frames: set[int] = field(default_factory=set)
+    stillness: dict[TaskKind, float] = field(default_factory=dict)  # the longest of what did well: `patience`
     #: Frames that are begun again once it is known what the earlier job left of them; they have rows.
     again: set[int] = field(default_factory=set)
 
@@ -147,6 +148,8 @@ class Attempt:
     started: float = 0.0
     progress: Progress | None = None
     moved: float = 0.0  # when `progress` last changed
+    still: float = 0.0  # seconds, the longest without a move so far
+    watched: bool = True  # from its start on
     rendering: float | None = None  # since when it renders, as far as was heard
 
 
@@ -217,4 +220,5 @@ class State:
     #: Tasks that need more memory than some workers have, and since when none that serves has it.
     cramped: dict[TaskKey, float | None] = field(default_factory=dict)
     cramped_seen: float = 0.0  # when they were last looked at
+    watched: float = 0.0  # when it was last looked for attempts that do not move
     tended: float = 0.0  # when the workers' standing was last looked at
