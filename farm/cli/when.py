@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from farm.domain.control import LATEST
 from farm.domain.errors import UsageError
 
 _IN = re.compile(
@@ -22,23 +23,29 @@ def moment(text: str, now: datetime | None = None) -> float:
 
     A time of day is the next one; a date may lie in the past. Raises `UsageError`.
     """
-    now = now or datetime.now().astimezone()
-    asked = text.strip().lower()
     try:
-        if (found := _IN.fullmatch(asked)) and any(found.groupdict().values()):
-            parts = {unit: int(number) for unit, number in found.groupdict().items() if number}
-            return (now + timedelta(**parts)).timestamp()
-        if found := _AT.fullmatch(asked):
-            at = now.replace(tzinfo=None, hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
-            if at.astimezone() <= now:
-                at += timedelta(days=1)
-            return at.astimezone().timestamp()
-        return datetime.fromisoformat(text.strip()).astimezone().timestamp()
+        at = _read(text.strip(), now or datetime.now().astimezone())
     except (ValueError, OverflowError, OSError):
+        at = 0.0
+    if not 0 < at < LATEST:
         raise UsageError(
             f"“{text}” is not a time to start at.",
             "Write 22:00, “in 2h”, or a date and time such as 2026-12-24T18:00.",
-        ) from None
+        )
+    return at
+
+
+def _read(text: str, now: datetime) -> float:
+    asked = text.lower()
+    if (found := _IN.fullmatch(asked)) and any(found.groupdict().values()):
+        parts = {unit: int(number) for unit, number in found.groupdict().items() if number}
+        return (now + timedelta(**parts)).timestamp()
+    if found := _AT.fullmatch(asked):
+        at = now.replace(tzinfo=None, hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+        if at.astimezone() <= now:
+            at += timedelta(days=1)
+        return at.astimezone().timestamp()
+    return datetime.fromisoformat(text).astimezone().timestamp()
 
 
 def memory(text: str) -> int:

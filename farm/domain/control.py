@@ -13,6 +13,10 @@ from farm.domain.errors import UsageError
 from farm.domain.scene import Value
 
 LOWEST, NORMAL, HIGHEST = 0, 50, 100
+#: Seconds since the epoch: with the year 9999 the calendars of Python end.
+LATEST = 253_370_764_800.0
+#: Each is looked up whenever a wish is checked.
+MOST_AFTER = 1000
 #: A tag is a word that the owner of a worker gave it: “linux”, “rtx”, “studio-b”.
 TAG = r"^[a-z0-9][a-z0-9._-]{0,39}$"
 
@@ -58,6 +62,25 @@ class Control(Value):
                 f"There is no priority {priority}.", f"Choose one from {LOWEST} (last) to {HIGHEST} (first)."
             )
         return priority
+
+    @field_validator("start")
+    @classmethod
+    def _moment(cls, start: float | None) -> float | None:
+        if start is not None and not 0 < start < LATEST:
+            raise UsageError(
+                f"{start:g} is not a moment to start at.", "Give seconds since 1970, before the year 9999."
+            )
+        return start
+
+    @field_validator("after")
+    @classmethod
+    def _so_many(cls, after: tuple[str, ...]) -> tuple[str, ...]:
+        if len(after) > MOST_AFTER:
+            raise UsageError(
+                f"A job cannot wait for {len(after):,} others.",
+                f"Name {MOST_AFTER:,} at most, or make one job wait for them that the others wait for.",
+            )
+        return after
 
     @field_validator("order")
     @classmethod

@@ -197,7 +197,7 @@ class UserView(Value):
 class LimitRequest(Value):
     """``PUT /api/limits/{user}``; None: as many workers as there are."""
 
-    workers: int | None = Field(default=None, ge=1)
+    workers: int | None = Field(default=None, ge=1, lt=1 << 31)
 
 
 class VerifyRequest(Value):

@@ -66,6 +66,7 @@ def test_a_render_takes_the_same_wishes(cli, farm, blend, renders):
     [
         (["--priority", "101"], "There is no priority 101.", "Choose one from 0 (last) to 100 (first)."),
         (["--start", "soon"], "“soon” is not a time to start at.", "Write 22:00, “in 2h”, or a date"),
+        (["--start", "9999-06-01"], "“9999-06-01” is not a time to start at.", "Write 22:00"),
         (["--start", "25:00"], "“25:00” is not a time to start at.", "Write 22:00"),
         (["--start", "in"], "“in” is not a time to start at.", "Write 22:00"),
         (["--memory", "lots"], "“lots” is not an amount of memory.", "Write 24GiB, or 24GB."),

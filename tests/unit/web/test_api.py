@@ -73,6 +73,9 @@ def test_a_job_is_changed_in_part_and_the_answer_shows_it_with_what_may_surprise
         ({"priority": 101}, 400, "There is no priority 101."),
         ({"needs": {"tags": ["My GPU"]}}, 400, "“My GPU” is not a tag."),
         ({"after": ["b", "b"]}, 400, "A job is named twice among those to wait for."),
+        ({"start": -1}, 400, "-1 is not a moment to start at."),
+        ({"start": 1e300}, 400, "1e+300 is not a moment to start at."),
+        ({"after": [f"j{n}" for n in range(1001)]}, 400, "A job cannot wait for 1,001 others."),
         ({"workers": -1}, 422, "“workers” is wrong: input should be greater than or equal to 0."),
         ({"order": "turn"}, 422, "“order” is not known here."),
     ],
@@ -109,7 +112,8 @@ def test_a_job_is_retried_and_frames_are_requeued(client: TestClient, farm: Fake
 def test_limits_are_listed_and_set_by_user(client: TestClient) -> None:
     assert client.get("/api/limits").json() == [{"id": "local", "name": "local", "workers": None}]
     assert client.put("/api/limits/local", json={"workers": 4}).json()["workers"] == 4
-    assert client.put("/api/limits/local", json={"workers": 0}).status_code == 422
+    for wrong in (0, 1 << 31, "many"):
+        assert client.put("/api/limits/local", json={"workers": wrong}).status_code == 422
     assert client.put("/api/limits/local", json={"workers": None}).json()["workers"] is None
     assert client.put("/api/limits/nobody", json={"workers": 4}).status_code == 404
 
