@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from tests.chaos import figures, ground
-from tests.chaos.faults import KINDS, kinds_for
+from tests.chaos.kinds import KINDS, kinds_for
 from tests.chaos.ledger import Entry, Ledger
 from tests.chaos.pictures import References
 from tests.chaos.run import drawn, run

@@ -15,8 +15,8 @@ from farm.domain.events import EventKind
 from farm.domain.states import AttemptState, JobState
 from farm.store import schema
 from tests.chaos import jobs, pictures
-from tests.chaos.faults import KINDS, kinds_for
 from tests.chaos.jobs import Errand
+from tests.chaos.kinds import KINDS, kinds_for
 from tests.chaos.ledger import Done, Entry
 from tests.chaos.pictures import Frames, References
 from tests.chaos.site import Site, Sort

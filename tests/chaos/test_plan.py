@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import figures
-from tests.chaos.faults import KINDS
+from tests.chaos.kinds import KINDS
 from tests.chaos.ledger import Done, Entry, Ledger
 from tests.chaos.run import drawn
 
