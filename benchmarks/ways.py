@@ -79,6 +79,11 @@ def url(home: Path) -> str:
     return str(_farm(home, "status", "--json")["url"])
 
 
+def submit(home: Path, scene: Path, *options: str) -> str:
+    """`farm submit` on the farm in ``home``; gives the job's id."""
+    return str(_farm(home, "submit", str(scene), *options, "--json")["job"])
+
+
 def farm_render(way: str, home: Path, scene: Path, out: Path, frames: int) -> Timing:
     """`farm render` on the farm in ``home``, from the call to its end with all pictures here."""
     started = time.perf_counter()
