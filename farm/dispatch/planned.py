@@ -12,9 +12,12 @@ from farm.dispatch.remaining import hand
 from farm.dispatch.state import Job
 from farm.domain.errors import BadInput
 from farm.domain.scene import SceneReport
-from farm.domain.states import JobEvent, JobState
+from farm.domain.states import JobEvent
 from farm.domain.task import TaskKey, TaskKind
 from farm.planning import plan_job
+
+#: Pieces, at least, for workers that are not idle yet.
+_FEW = 8
 
 
 def begin(desk: Desk, job: Job) -> None:
@@ -54,22 +57,15 @@ def inspected(desk: Desk, job: Job, report: SceneReport) -> None:
 
 
 def _share(desk: Desk, job: Job, workers: int) -> int:
-    """For how many workers a job is cut: of those that others want too, its share.
+    """For how many workers a job is cut: for all, where it has the farm to itself; else for those idle now.
 
-    Each piece pays for the scene and the frame to be prepared. A job that has more workers in the end is
-    cut finer then.
+    Each worker pays for the scene and the frame to be prepared: where all are at work, that is better spent
+    on other frames. A few more pieces than that cost next to nothing, as one worker may render them all
+    with the frame loaded, and whoever is free before the end can help. With more, it is cut finer then.
     """
-    others = sum(
-        1
-        for other in desk.state.jobs.values()
-        if other.control.priority >= job.control.priority and not other.control.paused and _wants(other)
-    )
     most = min(workers, job.control.workers or workers)
-    return max(1, min(most, -(-workers // max(1, others))))
-
-
-def _wants(job: Job) -> bool:
-    return job.plan is None or job.opened < job.plan.count or job.state is not JobState.RENDERING
+    alone = all(other is job or not desk.boards[other.id].running for other in desk.state.jobs.values())
+    return most if alone else min(most, max(desk.roster.free, _FEW))
 
 
 def _planned(desk: Desk, job: Job) -> None:

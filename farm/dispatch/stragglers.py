@@ -7,8 +7,8 @@ costs time of workers that were idle, and never a frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from farm.dispatch import instructions as do
 from farm.dispatch.covering import cover_of
@@ -22,7 +22,7 @@ from farm.domain.costs import Costs
 from farm.domain.plan import Recut
 from farm.domain.states import JobState
 from farm.domain.task import TaskKey, TaskKind
-from farm.planning.area import recut_of
+from farm.planning.area import TRIED, recut_of
 from farm.planning.cutting import about
 from farm.planning.model import Way, makespan
 
@@ -31,8 +31,12 @@ EVERY = 1.0
 #: Another way has to be quicker by this share, and by so many seconds: both are guesses.
 _CLEARLY = 1.3
 _AT_LEAST = 2.0
-#: Revisions and races of one frame, at most.
-_MOST = 2
+#: A piece of a piece of a frame, or of its piece, is not cut again.
+_DEEPEST = 2
+#: So many pieces are made for each idle worker, as others will be idle soon, and no piece is like another …
+_FINER = 4
+#: … where that is about as quick.
+_AS_QUICK = 1.08
 #: Of what takes longest, so much is looked at each time.
 _LOOKED_AT = 8
 
@@ -100,7 +104,7 @@ def _best(
 def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
     if job.state is not JobState.RENDERING or job.control.paused or not sizes_itself(job):
         return False
-    if len(frame.recuts) + frame.races >= _MOST or attempt.key.race or cover_of(job, frame) is not None:
+    if attempt.key.race or _depth(job, frame, attempt.key) >= _DEEPEST or cover_of(job, frame) is not None:
         return False
     limits = (job.control.workers, state.limits.get(job.owner))
     return all(limit is None for limit in limits) and not _is_helped(frame, attempt.key)
@@ -109,6 +113,16 @@ def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
 def _is_helped(frame: Frame, key: TaskKey) -> bool:
     """Whether another way to what this task makes is open already."""
     return any(recut.of == key.tile for recut in frame.recuts) or (key.tile is None and frame.races > 0)
+
+
+def _depth(job: Job, frame: Frame, key: TaskKey) -> int:
+    """How many revisions led to a piece."""
+    if key.tile is None:
+        return 0
+    for numbers, recut in zip(job.plan_of(frame).parts, frame.recuts, strict=True):
+        if key.tile in numbers:
+            return 1 if recut.of is None else 1 + _depth(job, frame, replace(key, tile=recut.of))
+    return 0
 
 
 def _raced(job: Job, attempt: Attempt, costs: Costs, left: float, able: list[Worker]) -> _Help | None:
@@ -134,17 +148,15 @@ def _cut(
         return None
     hands = [hand(job, worker) for worker in able]
     whole = attempt.key.tile is None
-    ways = ways_for(job, len(able)) if whole else [Way(n) for n in _numbers(len(able))]
+    numbers = [n for n in TRIED if n <= _FINER * len(able)]
+    ways = ways_for(job, numbers[-1]) if whole else [Way(n) for n in numbers]
     timed = [(makespan(costs, 1, way, hands, finishing=whole), way.pieces) for way in ways]
-    for seconds, pieces in sorted(timed):
-        recut = _recut(job, attempt, pieces)
+    quickest = min(timed, default=(0.0, 0))[0]
+    for seconds, pieces in reversed(timed):
+        recut = _recut(job, attempt, pieces) if seconds <= quickest * _AS_QUICK else None
         if recut is not None:
             return _Help(attempt, left, seconds, tuple(able[:pieces]), recut)
     return None
-
-
-def _numbers(most: int) -> Iterable[int]:
-    return sorted({n for n in (2, 3, 4, 6, 8, most) if n <= most})
 
 
 def _recut(job: Job, attempt: Attempt, pieces: int) -> Recut | None:

@@ -30,7 +30,7 @@ _SMALLEST_FRAME_SAMPLES = 1 << 18
 #: a trip for each of many small ones would cost more than the other workers save.
 _MOST_TIMES = 32
 #: Numbers of pieces that are compared, up to the number of workers, which is one too.
-_TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 def cut_by_area(
@@ -115,7 +115,7 @@ def ways_of(
     if report.breaks_exactness:
         return []
     found: dict[int, Way] = {}
-    for pieces in sorted({*_TRIED, workers}):
+    for pieces in sorted({*TRIED, workers}):
         grid = grid_of(pieces, report, area) if 2 <= pieces <= workers else ""
         if isinstance(grid, TileGrid) and len(grid) not in found:
             cutting = _tiled(grid, "", settings, report, area)

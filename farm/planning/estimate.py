@@ -22,6 +22,11 @@ _NINE_OF_TEN = 1.645
 #: Frames of one animation differ like this, as a share of their mean, where nothing else is known.
 _SPREAD = 0.4
 _DOUBT = 2.0
+#: What is in no measure is off by so much, as a share: workers come and go, and frames change on the way.
+_UNTOLD = 0.06
+#: What was spent on a frame is so many times what the model says, at least and at most: opening the scene,
+#: tries in vain, and workers that are slower than most are in it.
+_LEAST, _MOST = 0.8, 3.0
 _HOUR = 3600.0
 
 
@@ -35,7 +40,7 @@ def time_left(costs: Costs, plan: Plan, frames: float, workers: int) -> Span | N
         return None
     if frames <= 0:
         return Span(low=0.0, likely=0.0, high=0.0)
-    each = frame_seconds(costs, plan)
+    each = _each(costs, plan)
     longest = min(each, frames * each) / max(1, plan.pieces_per_frame)
     uneven = longest * (1 - 1 / workers)  # the last worker is at it for longer than the first
     work = _work(costs, each, frames)
@@ -59,7 +64,7 @@ def whole_price(costs: Costs, plan: Plan, frames: float, prices: Sequence[float]
     if costs.seen <= 0 or not prices:
         return None
     each = sum(prices) / len(prices) / _HOUR
-    work = _work(costs, frame_seconds(costs, plan), frames)
+    work = _work(costs, _each(costs, plan), frames)
     return Span(
         low=costs.paid + work.low * each,
         likely=costs.paid + work.likely * each,
@@ -67,10 +72,19 @@ def whole_price(costs: Costs, plan: Plan, frames: float, prices: Sequence[float]
     )
 
 
+def _each(costs: Costs, plan: Plan) -> float:
+    """Seconds of workers that a frame takes: as the model says, corrected by what was spent so far."""
+    model = frame_seconds(costs, plan)
+    if not model or not costs.spent:
+        return model
+    times = (costs.spent / model + _DOUBT) / (costs.seen + _DOUBT)
+    return model * min(max(times, _LEAST), _MOST)
+
+
 def _work(costs: Costs, each: float, frames: float) -> Span:
     """Seconds of workers that ``frames`` frames of ``each`` seconds will take."""
     variance = (_DOUBT * _SPREAD**2 + costs.seen * costs.spread**2) / (_DOUBT + costs.seen)
-    deviation = math.sqrt(variance * (1 / costs.seen + 1 / max(frames, 1.0)))
+    deviation = math.sqrt(variance * (1 / costs.seen + 1 / max(frames, 1.0)) + _UNTOLD**2)
     factor = math.exp(_NINE_OF_TEN * deviation)
     likely = each * frames
     return Span(low=likely / factor, likely=likely, high=likely * factor)
