@@ -18,6 +18,7 @@ from farm.domain.errors import BadInput, Conflict, StorageFull, TesseraError
 from farm.domain.events import EventKind
 from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED, JobState, TaskState
+from farm.domain.telling import held, standing
 from farm.domain.views import FrameView, JobView
 
 _MANY_FAILED = 5
@@ -89,6 +90,7 @@ class Follower:
     ) -> None:
         self._client, self._speaker, self._collector = client, speaker, collector
         self._word = done
+        self._waits = ""  # for what the job waits, as it was last told
         self._told: tuple[Finding, ...] | None = told  # None: the plan was told too
         self.outcome = Outcome(job)
 
@@ -112,6 +114,8 @@ class Follower:
                 self._check_the_first()
             if finished or not events or any(event.kind in _TURNS for event in events):
                 self._look(tally)
+            if not events:
+                self._tell_waiting(tally.job)
             display.show(tally)
         self._look(tally)
         self.catch_up()
@@ -148,6 +152,12 @@ class Follower:
             if not self._speaker.as_json:
                 self._speaker.warn(warnings(job, self._told))
             self._told = None
+
+    def _tell_waiting(self, job: JobView) -> None:
+        """Say once for what it waits, where that has lasted a while: else nothing is to be seen."""
+        if (why := standing(job)) and why != self._waits:
+            self._speaker.note(f"Job {job.id} is paused." if held(job) else job.waits)
+        self._waits = why
 
     def _check_the_first(self) -> None:
         """Raise `InTheWay` where the first frame met a file in its place and more are to be rendered."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from farm.cli import when
+from farm.client.client import FarmClient
 from farm.domain.control import Control, Needs
 from farm.domain.costs import Costs, Span
 from farm.domain.errors import UsageError
@@ -350,3 +351,23 @@ def test_status_tells_what_workers_are_and_why_they_get_nothing(cli, farm):
         "  w2  NVIDIA H200: set aside: 3 tasks failed on it.",
         "  w3  NVIDIA H200: away: lent from 19:00 to 8:00",
     ]
+
+
+def test_a_watch_in_a_pipe_says_once_for_what_the_job_waits_when_that_lasts(cli, farm, job, monkeypatch):
+    bunches = 0
+    answers = FarmClient.events
+
+    def at_once(self, after=0, job_id=None, wait=0):
+        nonlocal bunches
+        bunches += 1
+        if bunches == 4:
+            farm.change(job, waits="", control=Control(paused=True))
+        elif bunches == 6:
+            farm.end(job)
+        return answers(self, after, job_id)
+
+    monkeypatch.setattr(FarmClient, "events", at_once)
+    farm.plan(job, "1-2")
+    farm.change(job, waits="It waits for job k3m9x2ab.")
+    said = cli("watch", job)
+    assert said.err == "It waits for job k3m9x2ab.\nJob job1 is paused.\n"
