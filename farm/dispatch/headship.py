@@ -2,11 +2,14 @@
 
 The fence (`farm.store.head`) keeps a second one from doing harm; this keeps two supervised ones from
 taking the head from each other for ever. Whether one lives is seen in its beat, without comparing the
-clocks of two machines: it beats every second, so one that does not within a few has stopped.
+clocks of two machines: it beats every second, so one that does not within a few has stopped. On the
+machine that it ran on, a process that is gone need not be watched at all.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from collections.abc import Callable
 
@@ -29,12 +32,13 @@ def wait_until_free(
 ) -> None:
     """Come back once no other dispatcher lives, after `STALE` seconds at most; blocks.
 
-    At once where the last one ended in order. Raises `AnotherHead` as soon as another is seen to live.
+    At once where the last one ended in order, or its process is gone from this machine. Raises
+    `AnotherHead` as soon as another is seen to live.
     """
     first = _held(store)
     waited = 0.0
     while first is not None and first.pid is not None and clock() - first.beat < _LONG_GONE:
-        if waited >= STALE:
+        if waited >= STALE or _gone(first.host, first.pid):
             return
         sleep(_LOOK)
         waited += _LOOK
@@ -48,6 +52,18 @@ def wait_until_free(
                 f"A farm has one dispatcher. End that one first (on {now.host}: kill {now.pid}), or give "
                 "this farm a database of its own (FARM_DATABASE_URL).",
             )
+
+
+def _gone(host: str, pid: int) -> bool:
+    if host != platform.node():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        return False
+    return False
 
 
 def _held(store: Database) -> head.Head | None:

@@ -148,6 +148,22 @@ def test_one_that_was_killed_is_replaced_and_one_that_ended_in_order_at_once(sto
     assert slept == []
 
 
+def test_one_whose_process_is_gone_from_this_machine_is_replaced_at_once(store: Database) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    slept: list[float] = []
+    for host, pid, seconds in (
+        (platform.node(), ended.pid, 0),
+        (platform.node(), os.getpid(), STALE),
+        ("elsewhere", ended.pid, STALE),
+    ):
+        slept.clear()
+        with store.write() as connection:
+            head.take(connection, time.time(), host, pid)
+        wait_until_free(store, sleep=slept.append)
+        assert sum(slept) == seconds
+
+
 def test_one_that_beats_is_seen_to_live_whatever_its_clock_says(store: Database) -> None:
     with store.write() as connection:
         head.take(connection, time.time() + 50, "elsewhere", 7)
