@@ -50,9 +50,12 @@ class Keeper:
                     await keeper.ready.wait()
             began = time.monotonic()
             self.gone.clear()
-            code = await self._once(
-                [keeper for keeper in needed if keeper.service.name in self.service.falls_with]
-            )
+            borne_by = [keeper for keeper in needed if keeper.service.name in self.service.falls_with]
+            try:
+                ended = f"ended with {_words(await self._once(borne_by))}"
+            except OSError as error:  # a full disk, or no memory for one more process: that passes
+                self._killed = f"it could not be started: {error.strerror or error}."
+                ended = "could not be started"
             was_ready = was_ready or self.ready.is_set()
             self.ready.clear()
             self.gone.set()
@@ -60,7 +63,7 @@ class Keeper:
             last = tail(self._log_file, 20)
             if self._killed:
                 last = (*last, self._killed)
-            log.warning("%s ended with %s", self.service.name, _words(code))
+            log.warning("%s %s", self.service.name, ended)
             self._tell(phase=Phase.FAILING, pid=None, restarts=self.part.restarts + 1, last=last)
             if not was_ready and ends >= TRIES:
                 self._tell(phase=Phase.FAILED)

@@ -237,6 +237,26 @@ async def test_a_part_that_keeps_ending_later_is_told_about_and_not_given_up(far
         await farm.until(lambda: farm.told("web").phase is Phase.READY)
 
 
+async def test_a_part_for_whose_folders_there_is_no_room_starts_once_there_is(farm: Farm) -> None:
+    folder = farm.home.run / "sessions" / "ray"
+    async with supervised(farm, farm.part("web"), farm.part("ray", fresh=(folder,))):
+        await farm.until(lambda: farm.state.phase is Phase.READY)
+        before = farm.told("ray").pid
+        assert before is not None
+        folder.rmdir()
+        folder.parent.rmdir()
+        folder.parent.touch()  # as a full disk, no folder can be made there
+
+        os.kill(before, signal.SIGKILL)
+        await farm.until(lambda: farm.told("ray").restarts >= 2)
+        assert farm.told("ray").last[-1] == "it could not be started: Not a directory."
+        assert farm.told("ray").phase is Phase.FAILING
+
+        folder.parent.unlink()
+        await farm.until(lambda: farm.told("ray").phase is Phase.READY)
+        assert farm.state.phase is Phase.READY
+
+
 async def test_what_a_full_disk_kept_from_being_told_is_told_once_there_is_room(
     farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
