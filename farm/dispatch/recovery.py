@@ -6,13 +6,14 @@ workers are met again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from farm.dispatch import earlier
 from farm.dispatch.attempts import ELSEWHERE
+from farm.dispatch.dependencies import ALL_FRAMES, NotDone
 from farm.dispatch.late import MOST_LOST
 from farm.dispatch.state import Aside, Attempt, Ended, Frame, Job, Piece, State, Task
-from farm.domain.states import JOB_ENDED, AttemptState, JobState, TaskState
+from farm.domain.states import JOB_ENDED, TASK_ENDED, AttemptState, JobState, TaskState
 from farm.store import Connection, aside, frames, jobs, outputs, scenes, users, work
 from farm.store.jobs import JobRow
 
@@ -52,11 +53,13 @@ def load_ended(connection: Connection, job_ids: Iterable[str]) -> dict[str, Ende
     return {row.id: Ended(row.state, _missing(connection, row)) for row in ended}
 
 
-def _missing(connection: Connection, row: JobRow) -> frozenset[int]:
-    if row.plan is None or row.state is JobState.DONE:
+def _missing(connection: Connection, row: JobRow) -> Container[int]:
+    if row.state is JobState.DONE:
         return frozenset()
-    done = {frame.frame for frame in frames.in_states(connection, row.id, [TaskState.DONE])}
-    return frozenset(row.plan.frame_range) - done
+    if row.plan is None:
+        return ALL_FRAMES
+    lacking = frames.in_states(connection, row.id, [TaskState.FAILED, TaskState.CANCELLED])
+    return NotDone(row.plan, row.opened, frozenset(frame.frame for frame in lacking))
 
 
 def load_job(connection: Connection, row: JobRow) -> Job:
@@ -113,8 +116,10 @@ def _load_frames(connection: Connection, job: Job) -> None:
         done = work.attempts_of_tasks(connection, [task.key for task in tasks.values()])
         made = {attempt.id: attempt for attempt in done if attempt.state is AttemptState.DONE}
         if job.plan is not None:
-            # One that was rendered here as well, because it was at fault or its class was gone, has a task.
-            taken = {tile: ref for tile, ref in left[row.frame].pieces.items() if tile not in tasks}
+            # One that is rendered here as well, because it was at fault or its class was gone, has an open
+            # task; once that is done its own piece, below, takes the place of the other.
+            open_tiles = {tile for tile, task in tasks.items() if task.state not in TASK_ENDED}
+            taken = {tile: ref for tile, ref in left[row.frame].pieces.items() if tile not in open_tiles}
             frame.pieces = {tile: Piece(ref) for tile, ref in taken.items() if tile < job.plan.taken}
         for output in files[row.frame]:
             ref = earlier.piece_of(output, tasks)
@@ -127,7 +132,7 @@ def _load_frames(connection: Connection, job: Job) -> None:
 
 def _remember_tries(connection: Connection, job: Job) -> None:
     """What failed, or was found at fault, is done elsewhere, and with more memory, also after a restart."""
-    in_vain = [AttemptState.FAILED, AttemptState.DROPPED]
+    in_vain = [AttemptState.FAILED, AttemptState.LOST, AttemptState.DROPPED]
     for attempt in work.attempts_of_job(connection, job.id, in_vain):
         task, failure = job.tasks.get(attempt.task), attempt.failure
         if task is None:
