@@ -6,7 +6,6 @@ it lasts. It gives what was hit, or None where nothing was there and nothing was
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sqlite3
@@ -166,11 +165,12 @@ def replace(site: Site, dice: random.Random, seconds: float) -> str | None:
 
 
 def supervisor(site: Site, dice: random.Random, seconds: float) -> str | None:
-    """All of the farm's own goes down at once, and somebody starts it again."""
-    del dice, seconds
+    """All of the farm's own goes down with its supervisor, or with its guardian; somebody starts it again."""
+    del seconds
     pid = site.farm.pid
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+    with suppress(psutil.NoSuchProcess):
+        pid = dice.choice((pid, psutil.Process(pid).ppid()))
+        psutil.Process(pid).kill()
     deadline = time.monotonic() + _AGAIN
     while True:
         try:
