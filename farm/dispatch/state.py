@@ -147,9 +147,9 @@ class Attempt:
     worker_id: str
     started: float = 0.0
     progress: Progress | None = None
-    moved: float = 0.0  # when `progress` last changed
-    still: float = 0.0  # seconds, the longest without a move so far
-    watched: bool = True  # from its start on
+    moved: float = field(default=0.0, compare=False)  # when `progress` last changed
+    still: float = field(default=0.0, compare=False)  # seconds, the longest without a move so far
+    watched: bool = field(default=True, compare=False)  # from its start on
     rendering: float | None = None  # since when it renders, as far as was heard
 
 

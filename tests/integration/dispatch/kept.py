@@ -100,6 +100,7 @@ class Kept(Play):
             kept = load_state(connection)
             begun = {i: j for i, j in self.core.state.jobs.items() if j.state is not JobState.WAITING}
             assert kept.attempts == self.core.state.attempts
+            assert kept.aside == self.core.state.aside
             assert set(kept.jobs) == set(begun)
             for job_id, job in begun.items():
                 _check_job(kept.jobs[job_id], job)
@@ -116,6 +117,7 @@ class Kept(Play):
                     if number[0] == job_id and left.pieces:
                         rows = outputs.of_frames(connection, job_id, [number[1]])[number[1]]
                         assert rows
+            assert kept.lost.keys() == self.core.state.lost.keys()
 
     def kill(self) -> None:
         """A dispatcher dies, and another reads the database; the workers are met again."""
@@ -141,12 +143,14 @@ def _check_job(kept: Job, job: Job) -> None:
     for number, frame in job.frames.items():
         other = kept.frames[number]
         assert other.pieces == frame.pieces
-        assert (other.state, other.render_class) == (frame.state, frame.render_class)
+        now = (frame.state, frame.render_class, frame.device)
+        assert (other.state, other.render_class, other.device) == now
     assert set(kept.tasks) == set(job.tasks)
     for key, task in job.tasks.items():
         again = kept.tasks[key]
         assert (again.state, again.attempt) == (task.state, task.attempt)
         assert (again.failures, again.losses, again.renders) == (task.failures, task.losses, task.renders)
+        assert again.failed_on >= task.failed_on
     if job.plan is not None and job.plan.in_order and any(t.attempt for t in job.tasks.values()):
         assert kept.bound == job.bound or any(t.key.frame is None for t in job.tasks.values())
     assert all(task.state in (TaskState.WAITING, TaskState.RUNNING) for task in kept.tasks.values())
