@@ -10,7 +10,7 @@ from pathlib import Path
 
 from farm.assets.pack import pack
 from farm.client.client import FarmClient
-from farm.domain.errors import Unavailable
+from farm.domain.errors import StorageFull, Unavailable
 from farm.domain.job import JobSpec, RenderSettings
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import JobView
@@ -97,12 +97,12 @@ def until_ended(client: FarmClient, job_id: str, seconds: float) -> JobView:
 
 
 def patiently[T](call: Callable[[], T]) -> T:
-    """What ``call`` gives; while the farm is away it is called again, for two minutes."""
+    """What ``call`` gives; while the farm is away, or its disk full, it is called again, for two minutes."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
             return call()
-        except Unavailable:
+        except (Unavailable, StorageFull):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
