@@ -161,6 +161,11 @@ class KeptFarm(Farm):
         assert isinstance(self.play, Kept)
         self.play.kill()
 
+    @rule()
+    def restart(self) -> None:
+        """Here the database is read back, not the model of it."""
+        self.kill()
+
     def teardown(self) -> None:
         assert isinstance(self.play, Kept)
         try:
