@@ -28,7 +28,7 @@ class Deletions:
 
     def add(self, keys: list[str]) -> None:
         """Have these deleted, soon."""
-        room = _KEPT - len(self._doomed)
+        room = max(0, _KEPT - len(self._doomed))
         if len(keys) > room:
             log.warning("%d pieces are left in storage: too many wait to be deleted", len(keys) - room)
         self._doomed += keys[:room]

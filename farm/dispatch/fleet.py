@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from farm.cluster import Cluster, Slot, WorkerGone, WorkerHandle
@@ -107,8 +108,9 @@ class Fleet:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _errand(self, work: asyncio._CoroutineLike[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _errand(self, work: Coroutine[None, None, None]) -> None:
+        """Have it done beside the rest; its first step, the call to Ray, is taken at once."""
+        task = asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=True)
         self._errands.add(task)
         task.add_done_callback(self._errands.discard)
 

@@ -104,10 +104,10 @@ class Dispatcher:
             done = await asyncio.to_thread(self._turns.take, messages, looks=looks, beats=beats)
             look_at = loop.time() + _LOOK_SECONDS if looks else look_at
             beat_at = loop.time() + BEAT if beats else beat_at
+            for effect in done.effects:  # first: workers wait for their orders
+                self._act(effect)
             for message in messages:
                 message.committed.set()
-            for effect in done.effects:
-                self._act(effect)
             if done.doomed:
                 self._deletions.add(done.doomed)
 
