@@ -12,10 +12,14 @@ Guarantees, checked after every step in tests:
 - a frame is done when its outputs are committed, a job when all its frames have ended and the movie
   that it asks for is committed;
 - the pieces of a frame come from one render class, and so does what verifies it;
-- where frames depend on those before, one at a time is rendered, and in their order.
+- where frames depend on those before, one at a time is rendered, and in their order;
+- no worker is free that could be given anything, and none got it out of turn;
+- nothing is begun that its users' wishes, or jobs before it, do not allow yet.
 
-The rules lie beside this, by what they are about: `planned` (how a job begins), `starting` (what a
-worker is given), `attempts` (how tries end), `anew` (what is done again), `ends` (of frames and jobs).
+The rules lie beside this, by what they are about: `choosing` (who is given what; by `lanes` the next job,
+by its `board` the next task, by the `roster` the best worker), `dependencies`, `planned` (how a job
+begins), `starting` (of frames and attempts), `attempts` (how tries end), `anew` and `requeue` (what is done
+again), `ends` (of frames and jobs), `upkeep` (what time brings), `waits` (for what a job waits, in words).
 """
 
 from __future__ import annotations
