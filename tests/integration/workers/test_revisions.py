@@ -117,8 +117,8 @@ def _same(real: Bench, whole: dict[str, object], finish: dict[str, object], tmp_
     for name, pixels in first.items():
         assert np.array_equal(pixels, second[name], equal_nan=True), name
     assert any(pixels.max() > 0.01 for pixels in first.values())
-    shown = [_png(b"".join(real.storage.stream(each["shot_0001.png"]["key"]))) for each in files]
-    assert np.array_equal(*shown)
+    one, other = (_png(b"".join(real.storage.stream(each["shot_0001.png"]["key"]))) for each in files)
+    assert np.array_equal(one, other)
 
 
 def _png(data: bytes) -> np.ndarray:

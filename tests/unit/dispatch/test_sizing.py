@@ -36,10 +36,10 @@ class Sized(Play):
             self.why.append(instruction.why)
         super()._apply(instruction)
 
-    def begin(self, workers: int, scene: SceneReport | None = None, **settings: object) -> None:
+    def begin(self, workers: int, scene: SceneReport | None = None, **settings: str) -> None:
         """A job whose scene is inspected, on so many workers."""
         self.join(*[worker(f"w{n}", price=36.0) for n in range(workers)])
-        self.submit("j1", **settings)
+        self.submit("j1", Control(), "ann", **settings)
         [order] = self.orders()
         self.succeed(order, scene)
 
@@ -91,8 +91,8 @@ def test_a_worker_that_takes_twice_as_long_has_half_the_speed() -> None:
     play.begin(2, frames="1-40", tiles="none")
     for _ in range(20):
         for order in play.orders():
-            slow = play.where[order.attempt_id] == "w1"
-            play.end(order, after=1.0, render=80.0 if slow else 40.0, sync=0.0)
+            render = 80.0 if play.where[order.attempt_id] == "w1" else 40.0
+            play.end(order, after=1.0, render=render, sync=0.0)
     quick, slow = (play.core.state.workers[name].speed for name in ("w0", "w1"))
     assert slow / quick == pytest.approx(0.5, rel=0.15)
 
@@ -128,7 +128,7 @@ def test_the_last_frame_is_cut_for_all_workers_and_says_so() -> None:
     ],
 )
 def test_what_may_not_be_cut_or_was_asked_for_otherwise_stays_whole(
-    scene: dict[str, object], settings: dict[str, object]
+    scene: dict[str, object], settings: dict[str, str]
 ) -> None:
     play = Sized()
     play.begin(4, report(**scene), frames="1-5", **settings)
@@ -146,10 +146,10 @@ def test_a_tail_that_is_prepared_for_long_stays_whole() -> None:
     assert play.recuts == {}
 
 
-def straggling(workers: int = 3, **settings: object) -> Sized:
+def straggling(workers: int = 3) -> Sized:
     """A job of which one frame is left, whole, on the worker w0, for 41 s; the others are idle."""
     play = Sized()
-    play.begin(workers, **{"frames": f"1-{2 * workers}", **settings})
+    play.begin(workers, frames=f"1-{2 * workers}")
     play.now += 42
     for order in play.orders():
         play.end(order)

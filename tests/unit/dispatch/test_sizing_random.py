@@ -20,7 +20,7 @@ class SizingFarm(Farm):
     """The farm of the other random tests, with jobs that are all cut as the dispatcher sees fit."""
 
     @initialize(frames=st.integers(1, 6), done=st.integers(0, 5), seconds=st.sampled_from([0.0, 100.0]))
-    def begin(self, frames: int, done: int, seconds: float) -> None:  # type: ignore[override]
+    def begin(self, frames: int, done: int, seconds: float) -> None:
         """Three workers, and a job that may have idle ones and a frame that takes long."""
         self.play = self.new_play()
         self.jobs, self.gone, self.old, self.scenes = 0, {}, [], {}
