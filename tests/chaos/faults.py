@@ -169,8 +169,11 @@ def supervisor(site: Site, dice: random.Random, seconds: float) -> str | None:
     del seconds
     pid = site.farm.pid
     with suppress(psutil.NoSuchProcess):
-        pid = dice.choice((pid, psutil.Process(pid).ppid()))
-        psutil.Process(pid).kill()
+        found = psutil.Process(pid)
+        victim = dice.choice((found, psutil.Process(found.ppid())))
+        pid = victim.pid
+        victim.kill()
+        found.wait(_SEEK)  # it dies with its guardian, but not in the same moment
     deadline = time.monotonic() + _AGAIN
     while True:
         try:
