@@ -22,7 +22,6 @@ class Beat:
     _seen: int = 0
     _since: float = field(default=0.0)
 
-    @property
     def begun(self) -> bool:
         """Whether the part has touched it at all."""
         return self.file.exists()

@@ -55,7 +55,7 @@ def plan(settings: Settings) -> Plan:
             name="dispatcher",
             command=(*_module("farm.dispatch"), "--beat", str(beat.file)),
             environment=given,
-            ready=lambda: beat.begun,
+            ready=beat.begun,
             goes_on=beat.goes_on,
             needs=below,
             sockets=(beat.file,),

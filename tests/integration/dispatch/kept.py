@@ -107,10 +107,8 @@ class Kept(Play):
                 tries = {row.id: row.state for row in work.attempts_of_job(connection, job_id)}
                 told = {a: s for a, s in self.attempts.items() if self.keys[a].job_id == job_id}
                 assert tries.keys() == told.keys()
-                for (
-                    attempt_id,
-                    state,
-                ) in told.items():  # what is lost may count no more either
+                for attempt_id, state in told.items():
+                    # What is lost may count no more either.
                     lost = state is AttemptState.LOST
                     assert tries[attempt_id] in ((state, AttemptState.DROPPED) if lost else (state,))
                 for number, left in self.left.items():

@@ -11,10 +11,10 @@ from farm.embedded.beat import Beat
 def test_a_beat_goes_on_while_the_file_is_touched_by_whatever_clock(tmp_path: Path) -> None:
     now = 100.0
     beat = Beat(tmp_path / "beat", patience=10.0, clock=lambda: now)
-    assert not beat.begun
+    assert not beat.begun()
 
     beat.file.touch()
-    assert beat.begun
+    assert beat.begun()
     assert beat.goes_on()
     now = 109.0
     assert beat.goes_on()
