@@ -194,7 +194,7 @@ class Worker:
     async def probe(self) -> str:
         """Render a small scene of ours in a process of its own: why that went wrong, empty where it did not.
 
-        Raises ValueError while an attempt runs, and while the machine is its owner's.
+        Raises ValueError while an attempt runs, and while the machine is its owner's or becomes so.
         """
         if self._lender is not None:
             await self._lender.looked()
@@ -268,14 +268,14 @@ class Worker:
             await self._session.end_processes()
 
     async def _probed(self) -> str:
-        """Why a probe went wrong; what nobody foresaw is told too."""
+        """Why a probe went wrong; what nobody foresaw is told too. ValueError where its owner ended it."""
         try:
             device = worker_device(self._config.device, await self._identified())
             await probed(self._ground, self._runtimes[0], device, self._home.folder)
         except asyncio.CancelledError:
             if self._away is None:
                 raise
-            return f"The machine was taken back: {self._away.why}."
+            raise ValueError(f"the machine was taken back: {self._away.why}") from None
         except Exception as error:  # noqa: BLE001  whatever it is, the worker is not well
             return worded(understood(error), self._room)
         return ""

@@ -55,7 +55,7 @@ class WorkerHandle(Protocol):
         """Have it render a small scene of ours; why it is not well, empty where it is.
 
         Takes seconds, minutes where a GPU compiles its kernels first, and ends by itself. Raises ValueError
-        while it runs an attempt or its machine is its owner's.
+        while it runs an attempt, and while its machine is its owner's or becomes so: then nothing is known.
         """
         ...
 

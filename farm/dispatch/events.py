@@ -54,10 +54,13 @@ class WorkerAway:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProbed:
-    """What came of a probe of a worker that was set aside; ``wrong`` is empty where it is well."""
+    """What came of a probe of a worker that was set aside; ``wrong`` is empty where it is well.
+
+    None: nothing, as the worker was at something else, or its owner's, or not there.
+    """
 
     worker_id: str
-    wrong: str = ""
+    wrong: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,14 +203,17 @@ class Fleet:
 
     async def _probe(self, worker_id: str) -> None:
         place = self._places.get(worker_id)
-        try:
-            if place is None or place.handle is None:
-                raise WorkerGone(f"{worker_id} is not there")
-            wrong = await asyncio.wait_for(place.handle.probe(), _PROBE)
-        except TimeoutError:
-            wrong = f"A small scene was not rendered within {_PROBE:.0f} seconds."
-        except (WorkerGone, ValueError) as error:
-            wrong = str(error)
+        handle = None if place is None else place.handle
+        wrong: str | None = None
+        if handle is not None:
+            try:
+                wrong = await asyncio.wait_for(handle.probe(), _PROBE)
+            except TimeoutError:
+                wrong = f"A small scene was not rendered within {_PROBE:.0f} seconds."
+            except ValueError as error:
+                log.info("worker %s is not probed now: %s", worker_id, error)
+            except WorkerGone as gone:
+                wrong = str(gone)
         await self._inbox.put(Told([told.WorkerProbed(worker_id, wrong)]))
 
 

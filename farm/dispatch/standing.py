@@ -99,14 +99,14 @@ def joined(state: State, worker: Worker) -> None:
     worker.barred = {job_id for job_id in found if job_id is not None}
 
 
-def probed(desk: Desk, worker_id: str, wrong: str) -> None:
-    """What came of a probe."""
+def probed(desk: Desk, worker_id: str, wrong: str | None) -> None:
+    """What came of a probe; None: it could not be tried, and is once it can be."""
     worker = desk.state.workers.get(worker_id)
     if worker is not None:
         worker.probing = False
         desk.worker_is(worker)
     aside = desk.state.aside.get((worker_id, None))
-    if aside is None:
+    if aside is None or wrong is None:
         return
     if wrong:
         aside.why = f"Tasks failed on it, and a test render failed as well: {wrong}"

@@ -45,7 +45,7 @@ def plan(settings: Settings) -> Plan:
     if not settings.storage.endpoint:
         services.append(seaweed.service(home, ports, inherited))
     if not settings.ray_address:
-        services.append(ray_head.service(home, ports, {**inherited, **_of_the_machine(settings)}))
+        services.append(ray_head.service(home, ports, {**inherited, "FARM_HOME": str(settings.home), **of_the_machine()}))
     given = {**inherited, **variables(settings, home, ports)}
     given |= _keys_of_ray() if settings.ray_address else ray_head.environment(home)
     below = tuple(service.name for service in services)
@@ -119,11 +119,10 @@ def carried(settings: Settings) -> dict[str, str]:
     return given
 
 
-def _of_the_machine(settings: Settings) -> dict[str, str]:
-    """What workers, which Ray starts, read of their own machine (`farm.settings.MachineSettings`)."""
+def of_the_machine() -> dict[str, str]:
+    """What this environment says of the machine's workers, for whom it is: `farm.settings.MachineSettings`."""
     names = (f"FARM_{name.upper()}" for name in MachineSettings.model_fields)
-    said = {name: os.environ[name] for name in names if name in os.environ}
-    return {"FARM_HOME": str(settings.home), **said}
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _keys_of_ray() -> dict[str, str]:

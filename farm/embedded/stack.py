@@ -20,7 +20,7 @@ from farm.embedded.leftovers import clear
 from farm.embedded.logs import tail
 from farm.embedded.outside import check_ray, check_storage
 from farm.embedded.ports import check, check_host
-from farm.embedded.services import carried
+from farm.embedded.services import carried, of_the_machine
 from farm.embedded.state import FarmState, Part, Phase, read
 from farm.settings import Settings
 
@@ -132,7 +132,7 @@ def _launch(settings: Settings, home: Home) -> None:
             stdout=output,
             stderr=output,
             cwd="/",
-            env={**kept, **carried(settings)},
+            env={**kept, **of_the_machine(), **carried(settings)},
             start_new_session=True,
             check=False,  # whether it lives is read from the state file
         )

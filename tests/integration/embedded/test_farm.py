@@ -103,7 +103,8 @@ def farm(home: Path) -> RunningFarm:
 
         return stack.start(Settings(home=home), workers=1, on_step=say)
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool, pytest.MonkeyPatch.context() as owner:
+        owner.setenv("FARM_WORKER_TAGS", "studio-b")
         first, second = pool.map(start, range(2))
     assert first.pid == second.pid
     assert "The page is up." in told
@@ -115,6 +116,14 @@ def test_a_farm_that_is_up_has_all_its_parts(farm: RunningFarm, home: Path) -> N
     assert [one.name for one in farm.parts] == ["storage", "ray", "dispatcher", "web"]
     assert all(one.phase is Phase.READY for one in farm.parts)
     assert stack.running(home) == farm
+
+
+def test_what_the_owner_says_where_the_farm_is_started_reaches_those_that_start_its_workers(
+    farm: RunningFarm, home: Path
+) -> None:
+    pid = part(home, "ray").pid
+    assert pid is not None
+    assert psutil.Process(pid).environ()["FARM_WORKER_TAGS"] == "studio-b"
 
 
 def test_nothing_listens_where_other_machines_could_reach_it(farm: RunningFarm) -> None:

@@ -136,6 +136,22 @@ async def test_or_finished_where_the_owner_allows_it_until_they_come_back(
     assert (await bench.end())["failure"]["cause"] == "preempted"
 
 
+async def test_a_probe_that_its_owner_ends_tells_nothing(
+    make_bench: Make, desk: Desk, tmp_path: Path
+) -> None:
+    bench = await make_bench(machine=lent(), senses=desk.senses)
+    await bench.worker.info()
+    (tmp_path / "driver-cache").mkdir(exist_ok=True)
+    (tmp_path / "driver-cache" / "probe").write_text("slow 1000")
+    probing = asyncio.create_task(bench.worker.probe())
+    while not family():
+        await asyncio.sleep(0.01)
+    desk.idle = 0
+    with pytest.raises(ValueError, match="the machine was taken back: its owner is at it"):
+        await probing
+    assert family() == set()
+
+
 async def test_its_owner_s_own_programs_count_as_its_owner(make_bench: Make, desk: Desk) -> None:
     bench = await make_bench(machine=lent(busy=1.0), senses=desk.senses)
     desk.quiet = 0

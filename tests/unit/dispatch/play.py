@@ -236,7 +236,7 @@ class Play:
         failure = Failure(cause=Cause.BAD_RESULT, what=what, pieces=pieces)
         self.tell(told.Failed(finish.attempt_id, failure))
 
-    def answer_probe(self, worker_id: str, wrong: str = "") -> None:
+    def answer_probe(self, worker_id: str, wrong: str | None = "") -> None:
         self.probed.remove(worker_id)
         self.tell(told.WorkerProbed(worker_id, wrong))
 

@@ -148,8 +148,19 @@ async def test_a_probe_is_told_of_whatever_comes_of_it() -> None:
         told.WorkerProbed("w1", ""),
         told.WorkerProbed("w1", "Its frame is black."),
         told.WorkerProbed("w1", "it was killed"),
-        told.WorkerProbed("w2", "w2 is not there"),
+        told.WorkerProbed("w2", None),
     ]
+
+
+async def test_a_probe_that_could_not_be_tried_proves_nothing() -> None:
+    class Away(Silent):
+        async def probe(self) -> str:
+            raise ValueError("the worker is away: its owner is at it")
+
+    async with fleet_with(Away()) as (fleet, inbox):
+        assert isinstance(await heard(inbox), told.WorkerJoined)
+        fleet.probe("w1")
+        assert await heard(inbox) == told.WorkerProbed("w1", None)
 
 
 def test_a_worker_tells_when_it_takes_no_orders() -> None:

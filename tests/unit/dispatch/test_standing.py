@@ -307,6 +307,24 @@ def test_a_worker_is_probed_only_when_it_is_at_nothing(play: Play) -> None:
     assert play.probed == ["w3"]
 
 
+def test_a_probe_of_a_worker_that_is_away_counts_nothing_and_is_made_when_it_is_back(play: Play) -> None:
+    set_aside_for_the_farm(play)
+    play.now += 60
+    play.assign()
+    play.tell(told.WorkerAway("w1", "its owner is at it"))
+    play.answer_probe("w1", None)
+    assert play.aside["w1", None][1] == 0
+    play.now += 60
+    play.assign()
+    assert play.probed == []
+    play.tell(told.WorkerAway("w1", ""))
+    play.now += 1
+    play.assign()
+    assert play.probed == ["w1"]
+    play.answer_probe("w1")
+    assert ("w1", None) not in play.aside
+
+
 def test_news_of_a_probe_that_nobody_asked_for_is_harmless(play: Play) -> None:
     play.tell(told.WorkerProbed("w1", "It is not there."))
     play.tell(told.WorkerProbed("w9"))
