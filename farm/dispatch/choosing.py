@@ -67,7 +67,7 @@ def _next(desk: Desk, job: Job, now: float) -> tuple[Task, Worker] | None:
     for _, task in board.urgent:
         if worker := _best(desk, job, task, kinds, now):
             return task, worker
-    if found := _warm(desk, job, board, now) or _by_place(desk, job, board, kinds, now):
+    if board.waiting and (found := _warm(desk, job, board, now) or _by_place(desk, job, board, kinds, now)):
         return found
     device, needs = job.settings.device, job.control.needs
     able = [kind for kind in kinds if can_render(kind.sample, device) and meets(kind.sample, needs, device)]
