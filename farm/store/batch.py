@@ -25,6 +25,14 @@ _KEYS: Mapping[Table, Names] = {
     table: tuple(column.name for column in table.primary_key) for table in _TABLES
 }
 
+#: Numbers that are asked for at once of a server: by a batch with hardly any, and by one with more.
+_FEW, _MANY = 8, 256
+_DRAW = "SELECT nextval(pg_get_serial_sequence('{table}', 'id')) FROM generate_series(1, {count})"
+_LATEST = (
+    "SELECT max(coalesce((SELECT max(id) FROM {table}), 0),"
+    " coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0))"
+)
+
 
 @dataclass(slots=True)
 class _Row:
@@ -47,7 +55,8 @@ class Batch:
         self._at_once = at_once
         self._rows: dict[Table, dict[Key, _Row]] = {}
         self._added: dict[Table, list[dict[str, object]]] = {}
-        self._numbers: dict[Table, int] = {}
+        self._numbers: dict[Table, list[int]] = {}  # to be given next, the last one first
+        self._drawn = _FEW
 
     def put(self, table: Table, key: Key, values: Mapping[str, object]) -> None:
         """A row as a whole: new, or in the place of the one that has this key."""
@@ -75,27 +84,36 @@ class Batch:
         self._maybe()
 
     def number(self, table: Table) -> int:
-        """The next number of a table whose rows have one, taken; for the one writer of the table alone."""
-        if self._raw.sqlite:
-            if table not in self._numbers:
-                self._numbers[table] = self._raw.scalar(f"SELECT max(id) FROM {table.name}") or 0  # noqa: S608
-            self._numbers[table] += 1
-            return self._numbers[table]
-        return self._raw.scalar(f"SELECT nextval(pg_get_serial_sequence('{table.name}', 'id'))") or 0
+        """The next number of a table whose rows have one, taken; for the one writer of the table alone.
+
+        Numbers grow, and are not given again when their row is gone: browsers keep what they name.
+        """
+        if not self._raw.sqlite:
+            return self._from_server(table)
+        if table not in self._numbers:
+            self._numbers[table] = [1 + (self._raw.scalar(_LATEST.format(table=table.name)) or 0)]
+        found = self._numbers[table][0]
+        self._numbers[table] = [found + 1]
+        return found
+
+    def _from_server(self, table: Table) -> int:
+        """Asked for several at once, as each question costs as much as a statement; some are left over."""
+        waiting = self._numbers.setdefault(table, [])
+        if not waiting:
+            waiting += self._raw.scalars(_DRAW.format(table=table.name, count=self._drawn))[::-1]
+            self._drawn = _MANY
+        return waiting.pop()
 
     def flush(self) -> None:
         """Write what waits."""
+        if not self._rows and not self._added:
+            return
         rows, self._rows = self._rows, {}
         added, self._added = self._added, {}
-        for table in _TABLES:
-            if table in rows:
-                self._write(table, rows[table])
-            if table in added:
-                alike: dict[Names, list[dict[str, object]]] = {}
-                for values in added[table]:
-                    alike.setdefault(tuple(values), []).append(values)
-                for names, many in alike.items():
-                    self._run("add", table, names, many)
+        with self._raw.together():
+            for table in _TABLES:
+                self._write(table, rows.get(table, {}))
+                self._write_added(table, added.get(table, []))
 
     def _maybe(self) -> None:
         if self._at_once:
@@ -113,6 +131,13 @@ class Batch:
             alike.setdefault((how, tuple(values)), []).append(told)
         for (how, names), many in alike.items():
             self._run(how, table, names, many)
+
+    def _write_added(self, table: Table, added: list[dict[str, object]]) -> None:
+        alike: dict[Names, list[dict[str, object]]] = {}
+        for values in added:
+            alike.setdefault(tuple(values), []).append(values)
+        for names, many in alike.items():
+            self._run("add", table, names, many)
 
     def _run(self, how: str, table: Table, names: Names, many: list[dict[str, object]]) -> None:
         statement = _statement(self.connection, how, table, names)

@@ -19,15 +19,20 @@ class RawStatements:
 
     def __init__(self, connection: Connection) -> None:
         self._dialect = connection.dialect
-        self._cursor: Any = connection.connection.cursor()
+        self._driver: Any = connection.connection.driver_connection
+        self._cursor: Any = self._driver.cursor()
         self.sqlite = connection.dialect.name == "sqlite"
 
     def scalar(self, statement: str) -> int | None:
         """The number that a query gives; None where it gives none."""
+        found = self.scalars(statement)
+        return found[0] if found else None
+
+    def scalars(self, statement: str) -> list[int]:
+        """The numbers that a query gives, one a row; what is no number is left out."""
         with self._told(statement):
             self._cursor.execute(statement)
-            row = self._cursor.fetchone()
-        return None if row is None or row[0] is None else int(row[0])
+            return [int(row[0]) for row in self._cursor.fetchall() if row[0] is not None]
 
     def run(self, statement: str) -> None:
         """The statement, which has no parameters."""
@@ -38,6 +43,18 @@ class RawStatements:
         """The statement, with each of the parameters."""
         with self._told(statement):
             self._cursor.executemany(statement, parameters)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Statements that are run in here reach a server in one go, and nobody waits for each of them.
+
+        They give nothing back, and the fault of one may be told by a later one, or at the end.
+        """
+        if self.sqlite:
+            yield
+            return
+        with self._told("statements of a batch"), self._driver.pipeline():
+            yield
 
     @contextmanager
     def _told(self, statement: str) -> Iterator[None]:

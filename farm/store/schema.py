@@ -165,6 +165,8 @@ outputs = Table(
     Index("outputs_by_frame", "job_id", "frame"),
     Index("outputs_by_role", "job_id", "role", "tile", "id"),  # the newest preview, without looking for it
     Index("outputs_by_attempt", "attempt_id"),
+    # Numbers of deleted rows are never given again: browsers keep pictures by number.
+    sqlite_autoincrement=True,
 )
 
 #: What came out when a frame was verified: the latest for each frame of the job that was verified.
@@ -210,6 +212,15 @@ workers = Table(
     Column("info", Text, nullable=False),
     Column("state", String(20), nullable=False),
     Column("attempt_id", String(40)),
+    Column("since", Float, nullable=False),
+)
+
+#: Workers that should be here and cannot start.
+failed_workers = Table(
+    "failed_workers",
+    metadata,
+    Column("id", String(120), primary_key=True),
+    Column("why", Words, nullable=False),
     Column("since", Float, nullable=False),
 )
 

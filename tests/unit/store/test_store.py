@@ -16,6 +16,7 @@ from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Role
 from farm.store import Database, events, frames, head, jobs, outputs, scenes, work, workers
+from farm.store.batch import Batch
 from farm.store.events import IntentKind
 from tests.unit.dispatch.play import AVX2, MANIFEST, stored, worker
 
@@ -323,3 +324,16 @@ def test_a_restarted_head_knows_all_attempts_of_a_job_however_many_workers_it_ha
         state = load_state(c)
     assert len(state.attempts) == 1001
     assert all(task.attempt is not None for task in state.jobs[job].tasks.values())
+
+
+def test_the_number_of_a_file_that_is_gone_is_not_given_to_another(store: Database, job: str) -> None:
+    numbers: list[int] = []
+    for attempt in range(3):
+        with store.write() as c:
+            batch = Batch(c)
+            work.open_task(batch, TILE)
+            numbers += [outputs.add(batch, TILE, f"a{attempt}", stored(Role.PIECE, f"{n}")) for n in range(20)]
+            batch.flush()
+        with store.write() as c:
+            assert len(outputs.drop_pieces(c, job, 7)) == 20
+    assert numbers == sorted(set(numbers))
