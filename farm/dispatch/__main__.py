@@ -28,10 +28,14 @@ from farm.store.head import Fenced
 
 log = logging.getLogger("farm.dispatch")
 
+#: Seconds after which it is told that SQLite is locked; the turn goes on waiting. Less than it may go without
+#: a beat.
+_LOCKED = 6.0
+
 
 async def dispatch(settings: Settings, beaten: Callable[[], None] = lambda: None) -> None:
     """Run until SIGTERM or SIGINT. Raises `AnotherHead` where another dispatcher lives."""
-    store = Database(settings.database)
+    store = Database(settings.database, _LOCKED)
     loop = asyncio.get_running_loop()
     free = loop.run_in_executor(None, wait_until_free, store)  # while the cluster is sought
     cluster = RayCluster(settings)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from farm.dispatch import instructions as do
@@ -12,8 +15,13 @@ from farm.dispatch.furnish import furnish, needs_furnishing
 from farm.dispatch.journal import Journal
 from farm.dispatch.news import News, left_by_earlier, look
 from farm.dispatch.policy import unknown_ahead
+from farm.domain.errors import Unavailable
 from farm.store import Connection, Database, events, head
 
+log = logging.getLogger(__name__)
+
+#: How long a turn waits until the database lets it begin to write, and between two tries. Seconds.
+_PATIENCE, _PAUSE = 60.0, 0.2
 #: Rows of events that only matter while it happens: how long they are kept, and how often looked for.
 _KEEP_PASSING, _FORGET_EVERY = 600.0, 20.0
 
@@ -29,7 +37,10 @@ class Done:
 class Turns:
     """Takes one turn after the other, each in one transaction that checks the epoch.
 
-    To be used by one thread at a time. It never waits for storage, nor for a worker.
+    To be used by one thread at a time. It never waits for storage, nor for a worker. For a database that is
+    locked, or starts again, it does: until the transaction begins nothing of the turn is lost by that. Where
+    one fails that has begun, the core knows of what may not be in the database: this core is of no use any
+    more, and the next dispatcher goes on from the database.
     """
 
     def __init__(
@@ -46,6 +57,7 @@ class Turns:
         self._clock = clock
         self._beaten = beaten
         self._forgot = 0.0
+        self._ending = False
 
     def take(self, messages: list[Told], *, looks: bool = True, beats: bool = True) -> Done:
         """One turn; ``looks`` for what is new in the database too. Raises `Fenced`, `Unavailable`."""
@@ -66,6 +78,7 @@ class Turns:
 
     def end(self) -> None:
         """Give the head up. Raises `Fenced` where it is another's, `Unavailable`."""
+        self._ending = True
         with self._store.write() as connection:
             head.check(connection, self._epoch)
             head.give_up(connection)
@@ -83,7 +96,7 @@ class Turns:
     def _commit(self, instructions: list[do.Instruction], news: News, now: float, *, beats: bool) -> Done:
         """Also where nothing is to be written: what is heard is acknowledged only by the head that counts."""
         effects: list[do.Effect] = []
-        with self._store.write() as connection:
+        with self._writing() as connection:
             head.check(connection, self._epoch)
             journal = Journal(connection, now)
             for instruction in instructions:
@@ -100,6 +113,24 @@ class Turns:
         if beats:
             self._beaten()
         return Done(self._furnished(effects), journal.doomed)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction, as soon as one can begin; whoever watches over this process sees it wait."""
+        with ExitStack() as stack:
+            yield self._begun(stack)
+
+    def _begun(self, stack: ExitStack) -> Connection:
+        began = time.monotonic()
+        while True:
+            try:
+                return stack.enter_context(self._store.write())
+            except Unavailable as away:
+                if self._ending or time.monotonic() - began > _PATIENCE:
+                    raise
+                log.warning("a turn waits: %s", away.what)
+            self._beaten()
+            time.sleep(_PAUSE)
 
     def _forget_passing(self, connection: Connection, now: float) -> None:
         if now - self._forgot >= _FORGET_EVERY:

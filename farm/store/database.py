@@ -20,19 +20,22 @@ from farm.store.upgrade import bring_up_to_date
 CHUNK = 500
 
 _BEGIN = "tessera_begin"
+_IDLE = 60.0  # seconds that a session of PostgreSQL may do nothing within a transaction
 _CREATING = 0x7E55E7A  # key of the lock that whoever makes the tables of a farm holds
 
 
 class Database:
     """SQLite in WAL mode, or PostgreSQL, by URL.
 
-    A commit that returned is on disk: SQLite runs with ``synchronous=FULL``.
+    A commit that returned is on disk: SQLite runs with ``synchronous=FULL``. Whoever stops within a
+    transaction keeps others from writing: PostgreSQL ends it after a minute.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = 15.0) -> None:
         """Connect, create missing tables, bring older ones up to date; raise `Unavailable` where that fails.
 
-        A database of a newer version is refused, unchanged.
+        A database of a newer version is refused, unchanged. ``patience``: so many seconds a transaction waits
+        for that of another process on SQLite.
         """
         parsed = make_url(url)
         if parsed.get_backend_name() == "postgresql" and parsed.drivername == "postgresql":
@@ -45,7 +48,9 @@ class Database:
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             self._engine = create_engine(parsed, pool_pre_ping=not self.sqlite)
             if self.sqlite:
-                _tune_sqlite(self._engine)
+                _tune_sqlite(self._engine, patience)
+            else:
+                _tune_postgres(self._engine)
             # SQLite's readers see one moment by themselves; PostgreSQL's see a new one with each query.
             one_moment = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
             self._reading = self._engine.execution_options(**one_moment)
@@ -109,12 +114,24 @@ def insert_once(connection: Connection, table: Table, **values: object) -> None:
     connection.execute(dialect.insert(table).values(**values).on_conflict_do_nothing())
 
 
-def _tune_sqlite(engine: Engine) -> None:
+def _tune_postgres(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _record: Any) -> None:
+        connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * _IDLE:.0f}")
+        connection.commit()
+
+
+def _tune_sqlite(engine: Engine, patience: float) -> None:
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _record: Any) -> None:
         # The driver's own transaction handling cannot BEGIN IMMEDIATE; we begin ourselves.
         connection.isolation_level = None
-        for pragma in ("busy_timeout=15000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in (
+            f"busy_timeout={1000 * patience:.0f}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+        ):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -1,7 +1,12 @@
-"""A dispatcher killed at any moment: the next one goes on from the database, whatever was going on."""
+"""A dispatcher killed at any moment: the next one goes on from the database, whatever was going on.
+
+After each step of a random order of events the database is read back whole, which takes long:
+``TESSERA_KILLED_EXAMPLES=200`` tries more orders than the few of an ordinary run.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -175,6 +180,9 @@ class KeptFarm(Farm):
 
 
 KeptFarm.TestCase.settings = settings(
-    max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=int(os.environ.get("TESSERA_KILLED_EXAMPLES", "12")),
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 TestKilledAnywhere = KeptFarm.TestCase

@@ -20,6 +20,7 @@ from farm.dispatch.instructions import CancelAttempt, Instruction, SendOrder
 from farm.dispatch.journal import Journal
 from farm.dispatch.loop import Dispatcher
 from farm.dispatch.recovery import load_state
+from farm.domain.events import EventKind
 from farm.domain.job import LOCAL_OWNER, JobSpec, RenderSettings
 from farm.domain.scene import Finding, Weight
 from farm.domain.states import JOB_ENDED, JobState, TaskState
@@ -226,7 +227,8 @@ async def test_a_frame_whose_render_class_is_gone_begins_anew_and_is_one_result(
         "done",
         "dropped",
     ]
-    whys = [event.data.get("why") for event in events.after(farm, LOCAL_OWNER, 0, job_id)]
+    told = events.after(farm, LOCAL_OWNER, 0, job_id)
+    whys = [event.data.get("why") for event in told if event.kind == EventKind.FRAME_STATE]
     assert [why for why in whys if why] == [
         f"No worker is left with {AVX2}, so this frame is rendered again on another."
     ]

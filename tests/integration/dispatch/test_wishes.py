@@ -164,9 +164,10 @@ async def test_a_limit_on_a_users_workers_holds_at_once_and_over_a_restart(farm:
     with farm.store.write() as connection:
         assert users.limit(connection, LOCAL_OWNER.user_id, 1)
     job_id = submit(farm, frames="1-4", tiles="none")
-    async with dispatching(farm, ScriptedCluster(3, counted)):
+    cluster = ScriptedCluster(3, counted)  # whose workers go on while nobody dispatches
+    async with dispatching(farm, cluster):
         await asyncio.sleep(0.5)
-    async with dispatching(farm, ScriptedCluster(3, counted)):
+    async with dispatching(farm, cluster):
         job = await until_ended(farm, job_id)
     assert job.state is JobState.DONE
     assert most == 1
