@@ -67,7 +67,11 @@ class Crowd:
     async def cancel(self, index: int, attempt_id: str) -> None:
         """Nothing is cancelled here: it ends soon enough."""
 
-    async def reports(self, index: int, after: int, wait: float) -> list[dict[str, Any]]:
+    async def reports(
+        self, index: int, after: int, wait: float, order: dict[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        if order is not None:
+            await self.start(index, order)
         found = await self._outboxes[index].read(after, wait)
         return [report.model_dump(mode="json") for report in found]
 
@@ -104,14 +108,13 @@ class StandIn(RayWorker):
         self._ready: float | None = None  # when the last result was ready there
 
     async def start(self, order: Order) -> None:
-        now = time.monotonic()
-        if self._free is not None:
-            self._timings.handed.append(now - self._free)
-        self._timings.orders.append(now)
+        self._hands_over()
         await super().start(order)
 
-    async def reports(self, after: int, wait: float) -> list[Report]:
-        found = await super().reports(after, wait)
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
+        if order is not None:
+            self._hands_over()
+        found = await super().reports(after, wait, order)
         for report in found:
             if report.result is not None:
                 arrived, ready = map(float, report.result.notes)
@@ -119,6 +122,12 @@ class StandIn(RayWorker):
                     self._timings.arrived.append(arrived - self._ready)
                 self._ready, self._free = ready, time.monotonic()
         return found
+
+    def _hands_over(self) -> None:
+        now = time.monotonic()
+        if self._free is not None:
+            self._timings.handed.append(now - self._free)
+        self._timings.orders.append(now)
 
 
 class CrowdCluster:

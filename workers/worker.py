@@ -178,11 +178,15 @@ class Worker:
             task.cancel()
         await asyncio.wait([task])
 
-    async def reports(self, after: int, wait: float) -> list[dict[str, Any]]:
+    async def reports(
+        self, after: int, wait: float, order: dict[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
         """`Report` values numbered above ``after``, waiting up to ``wait`` seconds for the first.
 
-        Those up to ``after`` are acknowledged, and forgotten.
+        Those up to ``after`` are acknowledged, and forgotten. An ``order`` is begun first, as by `start`.
         """
+        if order is not None:
+            await self.start(order)
         found = await self._outbox.read(after, wait)
         return [report.model_dump(mode="json") for report in found]
 

@@ -44,10 +44,11 @@ class WorkerHandle(Protocol):
 
     async def cancel(self, attempt_id: str) -> None: ...
 
-    async def reports(self, after: int, wait: float) -> list[Report]:
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
         """Reports numbered above ``after``, waiting up to ``wait`` seconds for the first.
 
-        Forgets those up to ``after``: they were committed.
+        Forgets those up to ``after``: they were committed. An ``order`` is begun first, as by `start`, in the
+        same call; raises ValueError where it is refused, and then nothing is forgotten.
         """
         ...
 

@@ -98,8 +98,9 @@ class RayWorker:
     async def cancel(self, attempt_id: str) -> None:
         await _answer(self._actor.cancel.remote(attempt_id))
 
-    async def reports(self, after: int, wait: float) -> list[Report]:
-        answer = await _answer(self._actor.reports.remote(after, wait))
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
+        sent = None if order is None else order.sent()
+        answer = await _answer(self._actor.reports.remote(after, wait, sent))
         return [Report.model_validate(report) for report in answer]
 
     async def probe(self) -> str:

@@ -8,6 +8,9 @@ others get what it was at. It is not killed, as it may only be out of reach: it 
 once it answers it joins again, with the attempts that it still has. So does one of which it is not known
 whether an order reached it. Killed is one that answers nothing for `_START` seconds while its node lives.
 
+The next order of a worker that has just reported goes out with the question after it, in one call: calls
+to Ray bound how many tasks a second there can be. One that had nothing to report is called for itself.
+
 A worker's reports are acknowledged only after what they said was committed, so a dispatcher that dies
 in between, or an answer that is lost on its way, costs nothing: it is told again, in the same order, by
 number. Everything a worker says reaches the core through `inbox`.
@@ -52,6 +55,12 @@ class _Place:
     handle: WorkerHandle | None = None
     met: asyncio.Event = field(default_factory=asyncio.Event)  # it has joined or failed to, once
     listening: asyncio.Task[None] | None = None
+    heard: bool = False  # its reports wait to be committed, then it is asked again …
+    order: Order | None = None  # … and given this
+
+
+class _Unsure(Exception):
+    """It is not known whether a worker has its order."""
 
 
 class Fleet:
@@ -91,6 +100,10 @@ class Fleet:
 
     def send(self, worker_id: str, order: Order) -> None:
         """Give a worker its order; where it does not arrive, the core is told."""
+        place = self._places.get(worker_id)
+        if place is not None and place.heard and place.order is None:
+            place.order = order
+            return
         self._errand(self._send(worker_id, order))
 
     def cancel(self, worker_id: str, attempt_id: str) -> None:
@@ -150,34 +163,64 @@ class Fleet:
 
     async def _heard_out(self, place: _Place, handle: WorkerHandle) -> str:
         """Listen to a worker for as long as it answers; why it is not counted on any more."""
-        place.listening = asyncio.create_task(self._listen(place.slot.worker_id, handle))
+        place.heard, place.order = False, None
+        place.listening = asyncio.create_task(self._listen(place, handle))
         try:
             await place.listening
         except WorkerGone as gone:
             return f"gone: {gone}"
         except TimeoutError:
             return f"no answer for {_POLL + 2 * _GRACE:.0f} seconds"
+        except _Unsure as unsure:
+            return str(unsure)
         except asyncio.CancelledError:
             this = asyncio.current_task()
             if this is not None and this.cancelling():
                 raise
+        finally:
+            place.heard = False
         return "it is not known whether it has its order"
 
-    async def _listen(self, worker_id: str, handle: WorkerHandle) -> None:
-        """Hear a worker's reports; raises `WorkerGone`, or TimeoutError where its lease has ended."""
+    async def _listen(self, place: _Place, handle: WorkerHandle) -> None:
+        """Hear a worker's reports; raises as `_ask`."""
         after = 0
         while True:
+            order, place.order = place.order, None
             try:
-                reports = await asyncio.wait_for(handle.reports(after, _POLL), _POLL + _GRACE)
-            except TimeoutError:
-                # It may be this process's own fault, which was stopped while its clock was not.
-                await asyncio.wait_for(handle.attempts(), _GRACE)
-                continue
+                reports = await self._ask(handle, after, order)
+            except _Unsure as unsure:
+                if order is not None:
+                    await self._order_lost(order, place.slot.worker_id, unsure)
+                raise
             if reports:
-                message = Told([event_of(worker_id, report) for report in reports])
+                message = Told([event_of(place.slot.worker_id, report) for report in reports])
+                place.heard = True
                 await self._inbox.put(message)
                 await message.committed.wait()
+                place.heard = False
                 after = reports[-1].sequence
+
+    async def _ask(self, handle: WorkerHandle, after: int, order: Order | None) -> list[Report]:
+        """One question to a worker, with the order that waits for it.
+
+        Raises `WorkerGone`, TimeoutError where its lease has ended, or `_Unsure`.
+        """
+        try:
+            return await asyncio.wait_for(handle.reports(after, _POLL, order), _POLL + _GRACE)
+        except TimeoutError:
+            # It may be this process's own fault, which was stopped while its clock was not.
+            held = await asyncio.wait_for(handle.attempts(), _GRACE)
+            if order is not None and order.attempt_id not in held:
+                raise _Unsure("it does not have its order") from None
+            return []
+        except ValueError as refused:
+            if order is None:
+                raise
+            raise _Unsure(f"it refuses its order: {refused}") from refused
+
+    async def _order_lost(self, order: Order, worker_id: str, error: Exception) -> None:
+        log.warning("order %s did not reach %s: %s", order.attempt_id, worker_id, error)
+        await self._inbox.put(Told([told.OrderLost(order.attempt_id)]))
 
     async def _send(self, worker_id: str, order: Order) -> None:
         place = self._places.get(worker_id)
@@ -187,8 +230,7 @@ class Fleet:
                 raise WorkerGone(f"{worker_id} is not there")
             await handle.start(order)
         except (WorkerGone, ValueError) as error:
-            log.warning("order %s did not reach %s: %s", order.attempt_id, worker_id, error)
-            await self._inbox.put(Told([told.OrderLost(order.attempt_id)]))
+            await self._order_lost(order, worker_id, error)
             # It may have the order all the same, or be at another that nobody waits for: it is met again.
             if place is not None and place.handle is handle and place.listening is not None:
                 place.listening.cancel()

@@ -101,6 +101,18 @@ async def test_a_worker_does_one_thing_at_a_time_and_reports_until_it_is_heard(
     assert await worker.attempts() == ()
 
 
+async def test_an_order_may_come_with_the_question_for_reports_and_acknowledge_those_before(
+    worker: WorkerHandle,
+) -> None:
+    await worker.start(order("a1"))
+    with pytest.raises(ValueError, match=r"busy|running"):
+        await worker.reports(0, 10, order("a2"))
+    await worker.cancel("a1")
+    [*_, ended] = [r for r in await worker.reports(0, 10) if r.failure]
+    assert await worker.reports(ended.sequence, 0, order("a2")) == []
+    assert await worker.attempts() == ("a2",)
+
+
 async def test_an_order_that_is_cancelled_as_it_arrives_is_reported_too(worker: WorkerHandle) -> None:
     await asyncio.gather(worker.start(order("a1")), worker.cancel("a1"))
     await worker.cancel("a1")

@@ -78,8 +78,10 @@ class ScriptedWorker:
             task.cancel()
             await asyncio.wait([task])
 
-    async def reports(self, after: int, wait: float) -> list[Report]:
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
         self._alive()
+        if order is not None:
+            await self.start(order)
         self._reports = [report for report in self._reports if report.sequence > after]
         if not self._reports:
             self._news.clear()

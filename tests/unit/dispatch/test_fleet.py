@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from farm.cluster import WorkerGone
+from farm.cluster import Slot, WorkerGone
 from farm.dispatch import events as told
 from farm.dispatch import fleet as fleet_module
 from farm.dispatch.fleet import Fleet, Told, event_of
@@ -19,7 +19,7 @@ from tests.unit.dispatch.play import Play, worker
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_POLL", "_GRACE", "_START"):
+    for name in ("_POLL", "_GRACE", "_START", "_SHORTEST_BACKOFF"):
         monkeypatch.setattr(fleet_module, name, 0.05)
 
 
@@ -38,8 +38,10 @@ class Silent(ScriptedWorker):
         self.asked += 1
         return await super().attempts() if "attempts" not in self.mute else await self._never()
 
-    async def reports(self, after: int, wait: float) -> list[Report]:
-        return await super().reports(after, wait) if "reports" not in self.mute else await self._never()
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
+        if "reports" in self.mute:
+            await self._never()
+        return await super().reports(after, wait, order)
 
     async def start(self, order: Order) -> None:
         await super().start(order)
@@ -105,8 +107,8 @@ async def test_a_worker_that_was_out_of_reach_joins_again_with_what_it_has(
 
 async def test_reports_whose_answer_was_lost_are_told_once_the_worker_answers_again() -> None:
     class Lossy(Silent):
-        async def reports(self, after: int, wait: float) -> list[Report]:
-            found = await super().reports(after, wait)
+        async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
+            found = await super().reports(after, wait, order)
             if found and not self.mute:
                 self.mute = {"reports"}  # this answer, and those that follow, never arrive
                 await self._never()
@@ -198,3 +200,96 @@ def an_order() -> Order:
     play.join(worker("w1"))
     play.submit(frames="1")
     return play.orders()[0]
+
+
+class Asked(Silent):
+    """Notes how its orders came."""
+
+    def __init__(self, *mute: str) -> None:
+        super().__init__(*mute)
+        self.came: list[tuple[str, str]] = []
+
+    async def start(self, order: Order) -> None:
+        self.came.append((order.attempt_id, "alone"))
+        await super().start(order)
+
+    async def reports(self, after: int, wait: float, order: Order | None = None) -> list[Report]:
+        if order is not None:
+            await self.ordered(order)
+        return await super().reports(after, wait)
+
+    async def ordered(self, order: Order) -> None:
+        self.came.append((order.attempt_id, "asked"))
+        await Silent.start(self, order)
+
+
+@asynccontextmanager
+async def reported(asked: Asked) -> AsyncIterator[tuple[Fleet, asyncio.Queue[Told]]]:
+    """The worker has done its first order; its second, a2, is handed over before that is acknowledged."""
+    async with fleet_with(asked) as (fleet, inbox):
+        assert isinstance(await heard(inbox), told.WorkerJoined)
+        fleet.send("w1", an_order())
+        async with asyncio.timeout(5):
+            message = await inbox.get()
+        fleet.send("w1", an_order().model_copy(update={"attempt_id": "a2"}))
+        assert asked.came == [("a1", "alone")]
+        message.committed.set()
+        yield fleet, inbox
+
+
+async def test_the_next_order_goes_out_with_the_next_question_and_not_before_what_was_heard_is_acknowledged() -> (
+    None
+):
+    asked = Asked()
+    async with reported(asked) as (fleet, inbox):
+        second = await heard(inbox)
+        assert isinstance(second, told.Succeeded)
+        assert second.attempt_id == "a2"
+        await asyncio.sleep(0.1)
+        fleet.send("w1", an_order().model_copy(update={"attempt_id": "a3"}))  # it has long been asked
+        third = await heard(inbox)
+        assert isinstance(third, told.Succeeded)
+        assert third.attempt_id == "a3"
+    assert asked.came == [("a1", "alone"), ("a2", "asked"), ("a3", "alone")]
+
+
+async def test_a_worker_that_refuses_the_order_that_came_with_a_question_is_met_again() -> None:
+    class Unwilling(Asked):
+        async def ordered(self, order: Order) -> None:
+            raise ValueError("it is busy")
+
+    async with reported(Unwilling()) as (_, inbox):
+        assert await heard(inbox) == told.OrderLost("a2")
+        assert await heard(inbox) == told.WorkerLost("w1")
+        joined = await heard(inbox)
+        assert isinstance(joined, told.WorkerJoined)
+        assert joined.attempts == ("a1",)  # it could not be told that this was heard
+
+
+async def test_a_worker_that_dies_after_it_was_given_its_order_is_lost_with_it() -> None:
+    class Mortal(Asked):
+        async def ordered(self, order: Order) -> None:
+            raise WorkerGone("it was killed")
+
+    async with reported(Mortal()) as (_, inbox):
+        assert await heard(inbox) == told.WorkerLost("w1")
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_where_a_question_gets_no_answer_the_worker_says_whether_the_order_with_it_arrived(
+    arrived: bool,
+) -> None:
+    class Deaf(Asked):
+        async def ordered(self, order: Order) -> None:
+            if arrived:
+                await super().ordered(order)
+            await self._never()
+
+    async with reported(Deaf()) as (_, inbox):
+        if arrived:
+            second = await heard(inbox)
+            assert isinstance(second, told.Succeeded)
+        else:
+            assert await heard(inbox) == told.OrderLost("a2")
+            assert await heard(inbox) == told.WorkerLost("w1")
+            assert isinstance(await heard(inbox), told.WorkerJoined)
