@@ -7,9 +7,8 @@ from farm.dispatch import late, standing
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, maybe_end
-from farm.dispatch.fitness import serves
 from farm.dispatch.ladder import Move
-from farm.dispatch.policy import CLASS_PATIENCE, stranded
+from farm.dispatch.policy import CLASS_PATIENCE, can_render, meets, stranded
 from farm.dispatch.refusals import cannot_verify
 from farm.dispatch.state import Frame, Job, Piece, Task
 from farm.domain.job import Device
@@ -28,12 +27,15 @@ def move_stranded(desk: Desk, job: Job, now: float) -> None:
     )
     if not (cut_up or job.proves) or job.state is not JobState.RENDERING:
         return
-    workers = [worker for worker in desk.state.workers.values() if serves(worker)]
+    able = desk.roster.offering(job)
+    device, needs = job.settings.device, job.control.needs
+    could = any(can_render(worker, device) and meets(worker, needs, device) for worker in able)
     for frame in list(job.frames.values()):
         if frame.render_class is None and job.proves is None:
             continue
         tasks = desk.tasks_of(job, frame.number)
-        if not stranded(job, tasks, workers, now):
+        those = desk.roster.offering(job, frame.foreign) if frame.foreign else able
+        if not (could and stranded(job, tasks, those, now)):  # else it just waits for workers
             frame.stranded = None
             job.gone -= {frame.render_class}
             continue
@@ -97,6 +99,7 @@ def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> N
         if task.key.frame == frame.number and task.key.kind in (TaskKind.FRAME, TaskKind.TILE):
             task.memory = max(task.memory, memory)
             desk.state.cramped.setdefault(task.key)
+    desk.boards[job.id].refile(frame.number)
 
 
 def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:

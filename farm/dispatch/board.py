@@ -21,8 +21,8 @@ RENDERING = 2
 _OF_A_CLASS = frozenset({TaskKind.TILE, TaskKind.VERIFY})
 #: Rank, as which number the frame is begun, piece, race: the smallest is the most urgent.
 type Place = tuple[int, int, int, int]
-#: What waiting tasks that render ask of a worker: a device, and a render class where theirs has one.
-type Drawer = tuple[Device, RenderClass | None]
+#: What waiting tasks that render ask of a worker: a device, a render class where theirs has one, and bytes.
+type Drawer = tuple[Device, RenderClass | None, int]
 
 
 class Board:
@@ -75,7 +75,7 @@ class Board:
             self.of_frame.pop(task.key.frame, None)
 
     def refile(self, frame: int) -> None:
-        """A frame is of another render class, or of none any more, or moved to another device."""
+        """A frame is of another render class, or of none any more, or moved, or needs more memory."""
         for task in self.of_frame.get(frame, {}).values():
             if task.key in self._filed:
                 self._withdraw(task.key)
@@ -106,7 +106,7 @@ class Board:
             return None
         frame = self.job.frames.get(task.key.frame)
         settled = None if frame is None or task.key.kind not in _OF_A_CLASS else frame.render_class
-        return device_of(self.job, frame), settled
+        return device_of(self.job, frame), settled, task.memory
 
     def _put(self, task: Task) -> None:
         if task.not_before:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from farm.dispatch.board import Board, Drawer, Place
 from farm.dispatch.dependencies import waits_for
 from farm.dispatch.desk import Desk
-from farm.dispatch.fitness import trusts
+from farm.dispatch.fitness import memory_for, memory_on, trusts
 from farm.dispatch.planned import begin
 from farm.dispatch.policy import can_render, class_on, fits, in_turn, meets
 from farm.dispatch.roster import Kind
@@ -65,7 +65,8 @@ def _next(desk: Desk, job: Job, now: float) -> tuple[Task, Worker] | None:
         return None
     kinds = desk.roster.free_kinds()
     for _, task in board.urgent:
-        if worker := _best(desk, job, task, kinds, now):
+        able = [kind for kind in kinds if memory_for(job, task, kind.sample) >= task.memory]
+        if worker := _best(desk, job, task, able, now):
             return task, worker
     if board.waiting and (found := _warm(desk, job, board, now) or _by_place(desk, job, board, kinds, now)):
         return found
@@ -111,8 +112,10 @@ def _by_place(
 
 def _suits(job: Job, drawer: Drawer, sample: Worker) -> bool:
     """Whether workers as this one can do what lies in a drawer."""
-    device, settled = drawer
+    device, settled, memory = drawer
     if not can_render(sample, device) or not meets(sample, job.control.needs, device):
+        return False
+    if memory_on(sample, device) < memory:
         return False
     return settled is None or class_on(sample, device) in (None, settled)
 
@@ -163,9 +166,17 @@ def _may_serve(desk: Desk, job: Job, worker: Worker) -> bool:
 def _may_take_now(desk: Desk, job: Job, task: Task, worker: Worker, now: float) -> bool:
     if not in_turn(job, worker, desk.state.workers):
         return False
-    if not fits(job, task, worker, desk.state.workers.values(), now):
+    if not fits(job, task, worker, _others(desk, job, task, worker), now):
         return False
     return task.key.frame is None or waits_for(desk.state, job, task.key.frame) is None
+
+
+def _others(desk: Desk, job: Job, task: Task, worker: Worker) -> list[Worker]:
+    """Who else may do a task on which this worker failed: one of each kind, of those that did not."""
+    if worker.info.worker_id not in task.failed_on:
+        return []
+    frame = None if task.key.frame is None else job.frames.get(task.key.frame)
+    return desk.roster.offering(job, task.failed_on if frame is None else task.failed_on | frame.foreign)
 
 
 def may_open(desk: Desk, job: Job) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from farm.dispatch.anew import move_frame
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end
-from farm.dispatch.fitness import memory_for, serves, trusts
+from farm.dispatch.fitness import memory_for
 from farm.dispatch.ladder import way_out
 from farm.dispatch.policy import CLASS_PATIENCE, may_take
 from farm.dispatch.refusals import gigabytes, too_big
@@ -43,10 +43,11 @@ def _starves(desk: Desk, job: Job, task: Task) -> bool:
     """Whether workers are here that could do this task, but for their memory."""
     if task.state is not TaskState.WAITING:
         return False
-    trusted = [worker for worker in desk.state.workers.values() if serves(worker) and trusts(job, worker)]
-    if any(may_take(job, task, worker) for worker in trusted):
+    frame = None if task.key.frame is None else job.frames[task.key.frame]
+    able = desk.roster.offering(job, () if frame is None else frame.foreign)
+    if any(may_take(job, task, worker) for worker in able):
         return False
-    return any(memory_for(job, task, worker) < task.memory for worker in trusted)
+    return any(memory_for(job, task, worker) < task.memory for worker in able)
 
 
 def _no_more(desk: Desk, job: Job, task: Task) -> None:

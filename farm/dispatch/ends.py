@@ -72,6 +72,8 @@ def end_job(desk: Desk, job: Job, event: JobEvent, error: str = "", cure: str = 
     if job.id in desk.after:
         desk.state.ended[job.id] = ended(job, state)
     if event is not JobEvent.COMPLETED:
+        job.frames |= {number: Frame(number) for number in job.again}
+        job.again.clear()
         for frame in list(job.frames.values()):
             end_frame(desk, job, frame, TaskEvent.CANCEL)
         for task in list(job.tasks.values()):

@@ -79,7 +79,7 @@ def ready(job: Job, task: Task, now: float) -> bool:
 
 def fits(job: Job, task: Task, worker: Worker, workers: Collection[Worker], now: float) -> bool:
     """May this worker take this task now? One that it failed on before is tried elsewhere first: where
-    another serves that has not.
+    another of ``workers`` serves that has not.
     """
     if not ready(job, task, now) or not may_take(job, task, worker):
         return False
@@ -122,16 +122,9 @@ def unknown_ahead(job: Job) -> list[int]:
     return [*list(job.again)[:AHEAD], *(number for number in coming if number not in job.ahead)]
 
 
-def stranded(job: Job, tasks: Sequence[Task], serving: Collection[Worker], now: float) -> bool:
-    """Is a frame with these open tasks stuck in a render class that none of the workers that serve offers?
-
-    Only where one is here that could render the frame anew; else it just waits for workers.
-    """
+def stranded(job: Job, tasks: Sequence[Task], able: Collection[Worker], now: float) -> bool:
+    """Is a frame with these open tasks stuck in a render class that none of these workers offers?"""
     if any(task.state is not TaskState.WAITING for task in tasks):
         return False
-    device = job.settings.device
-    if not any(can_render(worker, device) and meets(worker, job.control.needs, device) for worker in serving):
-        return False
-    return any(
-        ready(job, task, now) and not any(suits(job, task, worker) for worker in serving) for task in tasks
-    )
+    kinds = {task.key.kind: task for task in tasks if ready(job, task, now)}  # what one asks, all of it do
+    return any(not any(suits(job, task, worker) for worker in able) for task in kinds.values())

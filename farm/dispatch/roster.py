@@ -5,24 +5,30 @@ All of it follows from the workers; the desk keeps it in step with each change o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from farm.dispatch.fitness import serves
-from farm.dispatch.state import Worker
+from farm.dispatch.fitness import serves, trusts
+from farm.dispatch.state import Job, Worker
 from farm.domain.work import RenderClass
 
 
 @dataclass(eq=False, slots=True)
 class Kind:
-    """Workers of which each can do what another can. `sample` is any of them.
+    """Workers of which each can do what another can.
 
-    `free` are those that are at nothing, by the scene that they have loaded.
+    `serving` are neither away nor set aside; of those, `free` are at nothing, by the scene that they have
+    loaded.
     """
 
-    sample: Worker
-    serving: int = 0  # that are neither away nor set aside
+    workers: dict[str, Worker] = field(default_factory=dict)
+    serving: dict[str, Worker] = field(default_factory=dict)
     free: dict[str | None, dict[str, Worker]] = field(default_factory=dict)
+
+    @property
+    def sample(self) -> Worker:
+        """One of those that serve, else any."""
+        return next(iter((self.serving or self.workers).values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,21 @@ class Roster:
         """Kinds of which a worker serves."""
         return (kind for kind in self._kinds.values() if kind.serving)
 
+    def all_kinds(self) -> list[Kind]:
+        """Also those of which no worker serves."""
+        return [kind for kind in self._kinds.values() if kind.workers]
+
+    def offering(self, job: Job, but: Collection[str] = ()) -> list[Worker]:
+        """One worker of each kind that serves and is trusted with the job; of those not named in ``but``.
+
+        What none of these can do, none of all can that are not in ``but``.
+        """
+        found = (
+            next((w for name, w in kind.serving.items() if name not in but and trusts(job, w)), None)
+            for kind in self._kinds.values()
+        )
+        return [worker for worker in found if worker is not None]
+
     def free_kinds(self) -> list[Kind]:
         """Kinds of which a worker is free."""
         return [kind for kind in self._kinds.values() if kind.free]
@@ -71,11 +92,13 @@ class Roster:
         name = worker.info.worker_id
         before = self._strike(name)
         kind = self._kind(worker)
+        kind.workers[name] = worker
         at_work = serves(worker)
         free = at_work and worker.attempt is None
         entry = _Entry(kind, at_work, free, worker.scene_id, worker.frame, worker.attempt)
         self._entries[name] = entry
-        kind.serving += at_work
+        if at_work:
+            kind.serving[name] = worker
         if worker.attempt is not None:
             self._holders[worker.attempt] = name
         if free:
@@ -91,7 +114,7 @@ class Roster:
         entry = self._strike(worker_id)
         if entry is not None:
             self.version += 1
-            if all(other.kind is not entry.kind for other in self._entries.values()):
+            if not entry.kind.workers:
                 self._kinds = {what: kind for what, kind in self._kinds.items() if kind is not entry.kind}
 
     def compare(self, workers: Mapping[str, Worker]) -> None:
@@ -108,16 +131,15 @@ class Roster:
         info = worker.info
         what = (info.render_class, info.device, info.memory, info.gpu_memory, info.tags)
         if what not in self._kinds:
-            self._kinds[what] = Kind(worker)
-        kind = self._kinds[what]
-        kind.sample = worker
-        return kind
+            self._kinds[what] = Kind()
+        return self._kinds[what]
 
     def _strike(self, name: str) -> _Entry | None:
         entry = self._entries.pop(name, None)
         if entry is None:
             return None
-        entry.kind.serving -= entry.serves
+        del entry.kind.workers[name]
+        entry.kind.serving.pop(name, None)
         if entry.attempt is not None:
             self._holders.pop(entry.attempt, None)
         if entry.free:

@@ -31,9 +31,8 @@ from collections.abc import Iterator
 
 from farm.dispatch import instructions as do
 from farm.dispatch.desk import Desk
-from farm.dispatch.fitness import serves, trusts
 from farm.dispatch.policy import can_render, may_take, meets
-from farm.dispatch.state import Aside, Fault, Job, Standing, State, Worker
+from farm.dispatch.state import Aside, Fault, Job, Standing, State, Task, Worker
 from farm.domain.task import TaskKey
 from farm.domain.work import Cause
 
@@ -44,6 +43,8 @@ TASKS_OF_ANY = 4
 WINDOW = 3600.0
 FIRST_PROBE, LAST_PROBE = 60.0, 1800.0
 #: Causes that may be the worker's own fault.
+#: Seconds between two looks at all of them; who just failed is looked at at once.
+_EVERY = 1.0
 _ITS_OWN = frozenset(
     {
         Cause.CRASH,
@@ -62,12 +63,13 @@ def blame(desk: Desk, key: TaskKey, worker_id: str, cause: Cause) -> None:
     """A task failed on a worker."""
     if cause not in _ITS_OWN:
         return
-    elsewhere = [found for name, found in _with(desk.state, key) if name != worker_id]
-    for fault in elsewhere:
+    elsewhere = [(name, found) for name, found in _with(desk.state, key) if name != worker_id]
+    for name, fault in elsewhere:
         fault.only_here = False
+        desk.state.touched.add(name)
     standing = desk.state.standing.setdefault(worker_id, Standing())
     standing.faults.setdefault(key, Fault(desk.now, cause, only_here=not elsewhere))
-    desk.state.standing_changed = True
+    desk.state.touched.add(worker_id)
 
 
 def credit(desk: Desk, key: TaskKey, worker_id: str) -> None:
@@ -76,11 +78,10 @@ def credit(desk: Desk, key: TaskKey, worker_id: str) -> None:
     for name, fault in _with(state, key):
         if name != worker_id:
             fault.proved = True
-            state.standing_changed = True
+            state.touched.add(name)
     standing = state.standing.get(worker_id)
     if standing is None:
         return
-    state.standing_changed = True
     standing.relapses = 0
     of_job = [other for other in standing.faults if other.job_id == key.job_id]
     for other in [key] if key in standing.faults else of_job[:1]:
@@ -125,23 +126,26 @@ def tend(desk: Desk) -> None:
     state, now = desk.state, desk.now
     if not (state.standing or state.aside):
         return
-    if not state.standing_changed and 0 <= now - state.tended < 1.0:
+    all_of_them = not 0 <= now - state.tended < _EVERY
+    touched, state.touched = state.touched, set()
+    if not (all_of_them or touched):
         return
-    state.tended, state.standing_changed = now, False
-    for worker_id, standing in list(state.standing.items()):
+    for worker_id, job_id in list(state.aside):
+        looked = all_of_them or worker_id in touched
+        if looked and job_id is not None and not _still(desk, worker_id, job_id):
+            _lift(desk, worker_id, job_id)
+    for worker_id in list(state.standing) if all_of_them else sorted(touched & state.standing.keys()):
+        standing, worker = state.standing[worker_id], state.workers.get(worker_id)
         _forget(state, standing, now)
         if not standing.faults and not standing.relapses:
             del state.standing[worker_id]
-    for worker_id, job_id in list(state.aside):
-        if job_id is not None and not _still(desk, worker_id, job_id):
-            _lift(desk, worker_id, job_id)
-    for worker_id, standing in state.standing.items():
-        worker = state.workers.get(worker_id)
-        if worker is not None and not worker.aside:
+        elif worker is not None and not worker.aside:
             _look(desk, worker, standing)
-    for (worker_id, job_id), aside in state.aside.items():
-        if job_id is None:
-            _probe_if_due(desk, worker_id, aside)
+    if all_of_them:
+        state.tended = now
+        for (worker_id, job_id), aside in state.aside.items():
+            if job_id is None:
+                _probe_if_due(desk, worker_id, aside)
 
 
 def _look(desk: Desk, worker: Worker, standing: Standing) -> None:
@@ -149,7 +153,7 @@ def _look(desk: Desk, worker: Worker, standing: Standing) -> None:
     state, name = desk.state, worker.info.worker_id
     for job_id, count in _counted(standing).items():
         job = state.jobs.get(job_id)
-        if job is None or count < TASKS or job_id in worker.barred or not _others_can(state, job, worker):
+        if job is None or count < TASKS or job_id in worker.barred or not _others_can(desk, job, worker):
             continue
         failed = [key.words for key, fault in standing.faults.items() if _counts(fault, key, job_id)]
         why = f"Of this job, {_several(failed)} failed on it and on no other worker."
@@ -160,7 +164,7 @@ def _look(desk: Desk, worker: Worker, standing: Standing) -> None:
     bad = [job_id for job_id, count in known.items() if count >= TASKS] + list(restored)
     recent = [key for key, f in its_own.items() if f.counts and f.fresh and desk.now - f.when <= WINDOW]
     several = len(recent) >= TASKS_OF_ANY and len({key.job_id for key in recent}) > 1
-    if (len(bad) >= JOBS or several) and all(_others_can(state, job, worker) for job in state.jobs.values()):
+    if (len(bad) >= JOBS or several) and all(_others_can(desk, job, worker) for job in state.jobs.values()):
         jobs = len({key.job_id for key in its_own} | restored)
         why = (
             f"Tasks of {jobs} jobs failed on it and on no other worker. It is tested before it renders again."
@@ -199,25 +203,30 @@ def _still(desk: Desk, worker_id: str, job_id: str) -> bool:
     of_job = [fault for key, fault in faults.items() if key.job_id == job_id]
     if any(not fault.counts for fault in of_job) and sum(fault.counts for fault in of_job) < TASKS:
         return False  # some were the tasks' own fault
-    return worker is None or _others_can(desk.state, job, worker)
+    return worker is None or _others_can(desk, job, worker)
 
 
-def _others_can(state: State, job: Job, worker: Worker) -> bool:
+def _others_can(desk: Desk, job: Job, worker: Worker) -> bool:
     """Whether other workers are there for whatever of the job this one could do."""
     device = job.settings.device
     if not (can_render(worker, device) and meets(worker, job.control.needs, device)):
         return True
     others = [
         other
-        for other in state.workers.values()
-        if other is not worker
-        and serves(other)
-        and trusts(job, other)
-        and can_render(other, device)
-        and meets(other, job.control.needs, device)
+        for other in desk.roster.offering(job, {worker.info.worker_id})
+        if can_render(other, device) and meets(other, job.control.needs, device)
     ]
-    mine = (task for task in job.tasks.values() if may_take(job, task, worker))
+    alike = {_asks(job, task): task for task in job.tasks.values()}  # what one asks, all of it do
+    mine = (task for task in alike.values() if may_take(job, task, worker))
     return bool(others) and all(any(may_take(job, task, other) for other in others) for task in mine)
+
+
+def _asks(job: Job, task: Task) -> tuple[object, ...]:
+    """All that decides who may take a task."""
+    frame = None if task.key.frame is None else job.frames[task.key.frame]
+    if frame is None:
+        return task.key.kind, task.memory
+    return task.key.kind, task.memory, frame.render_class, frame.device, frozenset(frame.foreign)
 
 
 def _probe_if_due(desk: Desk, worker_id: str, aside: Aside) -> None:

@@ -206,6 +206,7 @@ class State:
 
     jobs: dict[str, Job] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  # workers that cannot start, and why
     attempts: dict[str, Attempt] = field(default_factory=dict)  # running
     lost: dict[str, Attempt] = field(default_factory=dict)  # of open tasks, oldest first: see `late`
     #: Jobs that have ended and that others, which have not, come after.
@@ -216,7 +217,7 @@ class State:
     aside: dict[tuple[str, str | None], Aside] = field(default_factory=dict)
     #: Of workers on which something failed; forgotten with the process.
     standing: dict[str, Standing] = field(default_factory=dict)
-    standing_changed: bool = False
+    touched: set[str] = field(default_factory=set)  # workers of whose standing something changed
     #: Tasks that need more memory than some workers have, and since when none that serves has it.
     cramped: dict[TaskKey, float | None] = field(default_factory=dict)
     cramped_seen: float = 0.0  # when they were last looked at

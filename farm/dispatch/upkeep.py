@@ -71,7 +71,7 @@ class Upkeep:
     def _has_no_worker(self, job: Job) -> bool:
         """Whether something waits for a render class, or a build, that no worker has that serves."""
         board = self._desk.boards[job.id]
-        if any(c is not None and not self._is_offered(device, c) for device, c in board.drawers):
+        if any(c is not None and not self._is_offered(device, c) for device, c, _ in board.drawers):
             return True
         finishes = (task.key.frame for _, task in board.urgent if task.key.kind is TaskKind.FINISH)
         classes = {job.frames[number].render_class for number in finishes if number is not None}
