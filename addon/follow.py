@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,6 +20,16 @@ _PAGE = 1000
 _TRIES = 3
 _WANTED = ("output", "exr")
 _PICTURES = (".png", ".jpg", ".jpeg", ".exr", ".tif", ".tiff", ".webp", ".bmp", ".tga", ".hdr", ".jp2")
+
+
+_MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d \d\d:\d\d) UTC\b")
+
+
+def _in_local_time(text: str) -> str:
+    """A sentence of the farm's with its moments (“2026-12-01 19:00 UTC”) by the artist's clock."""
+    return _MOMENT.sub(
+        lambda found: f"{datetime.fromisoformat(f'{found[1]}+00:00').astimezone():%Y-%m-%d %H:%M}", text
+    )
 
 
 class Follower:
@@ -129,7 +141,7 @@ class Follower:
             if ended
             else "Paused; it is resumed on its page."
             if paused
-            else job.get("waits", ""),
+            else _in_local_time(job.get("waits", "")),
             plan=plan["reason"] if plan else "",
             findings=(*self._own, *findings),
             cancelling=job["cancelling"] or self._asked,

@@ -26,6 +26,7 @@ TEMPLATES.filters |= {
     "count": words.count,
     "duration": words.duration,
     "iso": words.iso,
+    "moments": words.moments,
     "money": telling.money,
     "memory": telling.memory,
     "quoted": telling.quoted,
@@ -45,7 +46,7 @@ TEMPLATES.globals |= {
     "segments": bars.segments,
     "standing": telling.standing,
     "told": bars.told,
-    "wishes": telling.wishes,
+    "wishes": lambda control, now: telling.wishes(control, now, words.utc),
 }
 
 

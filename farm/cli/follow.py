@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from farm.domain.errors import BadInput, Conflict, StorageFull, TesseraError
 from farm.domain.events import EventKind
 from farm.domain.scene import Finding
 from farm.domain.states import JOB_ENDED, JobState, TaskState
-from farm.domain.telling import held, standing
+from farm.domain.telling import held, in_local_time, standing
 from farm.domain.views import FrameView, JobView
 
 _MANY_FAILED = 5
@@ -156,7 +157,8 @@ class Follower:
     def _tell_waiting(self, job: JobView) -> None:
         """Say once for what it waits, where that has lasted a while: else nothing is to be seen."""
         if (why := standing(job)) and why != self._waits:
-            self._speaker.note(f"Job {job.id} is paused." if held(job) else job.waits)
+            told = in_local_time(job.waits, time.time())
+            self._speaker.note(f"Job {job.id} is paused." if held(job) else told)
         self._waits = why
 
     def _check_the_first(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -16,11 +17,13 @@ from farm.cli.proving import proved
 from farm.cli.speaker import Speaker, clean
 from farm.cli.words import duration, number
 from farm.domain.control import NORMAL
-from farm.domain.telling import costs, held, price, priced, standing, wishes, within
+from farm.domain.telling import costs, held, in_local_time, price, priced, standing, wishes, within
 from farm.domain.views import AttemptView, JobView
 
 _ATTEMPTS_SHOWN = 10
 _RECUTS_SHOWN = 5
+_SHORTEST = 8  # characters of a name, or of a state
+_WORDS = 32  # of both together, from which on a price has room
 
 OneFrame = Annotated[
     int | None, typer.Option("--frame", metavar="N", help="How this frame was made, try by try.")
@@ -45,31 +48,42 @@ def jobs(limit: Limit = 20, as_json: AsJson = False, farm: FarmUrl = None) -> No
     elif not found:
         speaker.say("There are no jobs yet. Send a scene with: farm render SCENE.blend")
     else:
-        speaker.draw(_table(found, time.time()))
+        speaker.draw(_table(found, time.time(), speaker.out.width))
 
 
-def _table(found: list[JobView], now: float) -> Table:
-    """One line a job; priority and price only where a job has one that is worth a column."""
-    ranked = any(job.control.priority != NORMAL for job in found)
-    costly = any(job.price is not None for job in found)
+def _table(found: list[JobView], now: float, width: int) -> Table:
+    """One line a job; priority and price only where a job has one that is worth a column.
+
+    Where ``width`` is short of room, price goes first; then name and state are cut, and nothing else.
+    """
+    columns = {"job": [job.id for job in found]}
+    if any(job.control.priority != NORMAL for job in found):
+        columns["priority"] = [str(job.control.priority) for job in found]
+    columns["frames"] = [f"{j.frames.done}/{j.frames.total}" if j.frames.total else "–" for j in found]
+    columns["time"] = [_time(job, now) for job in found]
+    if any(job.price is not None for job in found):
+        columns["price"] = ["" if job.price is None else priced(job.price) for job in found]
+        if width - _taken(columns) < _WORDS:
+            del columns["price"]
+    room = max(width - _taken(columns), 2 * _SHORTEST)
+    states = [clean(_state(job)) for job in found]
+    of_name = max(_SHORTEST, min(24, room - min(26, max(map(len, states)))))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("job", no_wrap=True)
-    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=24, min_width=8)
-    table.add_column("state", overflow="ellipsis", no_wrap=True, min_width=9, max_width=26)
-    if ranked:
-        table.add_column("priority", justify="right", no_wrap=True, min_width=8)
-    table.add_column("frames", justify="right", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
-    if costly:
-        table.add_column("price", justify="right", no_wrap=True)
-    for job in found:
-        count = f"{job.frames.done}/{job.frames.total}" if job.frames.total else "–"
-        row = [job.id, clean(job.name), clean(_state(job))]
-        row += [str(job.control.priority)] if ranked else []
-        row += [count, _time(job, now)]
-        row += ["" if job.price is None else priced(job.price)] if costly else []
-        table.add_row(*(Text(cell) for cell in row))
+    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=of_name, min_width=_SHORTEST)
+    most = max(_SHORTEST, min(26, room - of_name))
+    table.add_column("state", overflow="ellipsis", no_wrap=True, max_width=most, min_width=_SHORTEST)
+    for name in list(columns)[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in zip(columns.pop("job"), found, states, *columns.values(), strict=True):
+        job_id, job, state, *rest = row
+        table.add_row(*(Text(cell) for cell in (job_id, clean(job.name), state, *rest)))
     return table
+
+
+def _taken(columns: Mapping[str, list[str]]) -> int:
+    """Characters of a line without name and state, with what is between them all."""
+    return sum(max(len(name), *map(len, cells)) + 2 for name, cells in columns.items()) + 4
 
 
 def _state(job: JobView) -> str:
@@ -133,7 +147,7 @@ def show(job_id: JobId, frame: OneFrame = None, as_json: AsJson = False, farm: F
 def _facts(job: JobView) -> list[tuple[str, str]]:
     now = job.ended if job.ended is not None else time.time()
     facts = [("job", f"{job.id}  {job.name}"), ("state", _word(job) + _failed(job))]
-    why = "" if held(job) else job.waits
+    why = "" if held(job) else in_local_time(job.waits, time.time())
     facts += [("waits", why)] if why else []
     facts += wishes(job.control, now)
     if job.proves is not None:

@@ -34,7 +34,7 @@ def status(as_json: AsJson = False, farm: FarmUrl = None) -> None:
 
     With --json: running, url, pid, home and parts (of the farm on this machine; each part with
     name, phase, pid, restarts, since, log, last), and the farm's pulse: version, dispatcher,
-    storage, workers, rendering, waiting.
+    storage, workers, failed (workers that cannot start: worker_id, why, since), rendering, waiting.
     """
     speaker = Speaker(as_json)
     here = running()
@@ -85,7 +85,9 @@ def _tell_pulse(speaker: Speaker, pulse: FarmView) -> None:
     speaker.say(f"{jobs}; dispatcher {pulse.dispatcher}, storage {pulse.storage}.")
     for worker in pulse.workers:
         speaker.say(_worker(worker))
-    if not pulse.workers:
+    for failed in pulse.failed:
+        speaker.say(f"  {failed.worker_id}  cannot start: {failed.why}")
+    if not (pulse.workers or pulse.failed):
         speaker.say("It has no workers yet.")
 
 

@@ -17,6 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from farm.cluster.base import Slot, WorkerGone
 from farm.cluster.places import slots_of_node
+from farm.domain.errors import TesseraError
 from farm.domain.work import Order, Report, WorkerInfo
 from farm.settings import Settings
 from workers.worker import Worker
@@ -118,18 +119,18 @@ async def _answer(call: Awaitable[Any]) -> Any:
         # Ray wraps what the worker raised in a class of its own that is also an instance of it.
         if isinstance(error, ValueError):
             raise
-        raise WorkerGone(f"it failed: {error}") from error
+        said = error.cause.in_a_line if isinstance(error.cause, TesseraError) else f"it failed: {error}"
+        raise WorkerGone(said) from error
     except RayError as error:
         raise WorkerGone(_reason(error)) from error
 
 
 def _reason(error: RayError) -> str:
     """Why an actor is gone; of one that could not begin, what it said, without Ray's words around it."""
-    said = str(error).rstrip()
+    lines = str(error).rstrip().splitlines() or [type(error).__name__]
     if not isinstance(error, RayActorError) or not error.actor_init_failed:
-        return said
-    *_, last = said.splitlines()  # of a traceback: “farm.domain.errors.UsageError: …”
-    return re.sub(r"^[\w.]+: ", "", last)
+        return lines[0]  # what follows are ids of Ray's
+    return re.sub(r"^[\w.]+: ", "", lines[-1])  # of a traceback: “farm.domain.errors.UsageError: …”
 
 
 def worker_config(settings: Settings, slot: Slot) -> dict[str, Any]:

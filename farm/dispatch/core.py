@@ -89,6 +89,8 @@ class Core:
                 self._worker_joined(event, now)
             case told.WorkerLost(worker_id):
                 self._worker_lost(worker_id, now)
+            case told.WorkerFailed(worker_id, why):
+                self._desk.worker_failed(worker_id, why)
             case told.FleetMet():
                 self._fleet_met(now)
             case told.OrderLost(attempt_id):
@@ -139,6 +141,7 @@ class Core:
             if attempt_id not in self.state.attempts and not late.goes_on(self._desk, worker, attempt_id):
                 self._desk.out.append(do.CancelAttempt(worker_id, attempt_id))
         self._desk.worker_is(worker)
+        self._desk.worker_failed(worker_id, None)
         self._desk.out.append(do.WorkerChanged(worker_id, event.info, worker.attempt))
 
     def _worker_away(self, worker_id: str, why: str) -> None:
@@ -152,6 +155,7 @@ class Core:
         for attempt in list(self.state.attempts.values()):
             if attempt.worker_id == worker_id:
                 failed(self._desk, attempt.id, lost(f"{worker_id} died."), now)
+        self._desk.worker_failed(worker_id, None)
         self._desk.worker_left(worker_id)
 
     def _fleet_met(self, now: float) -> None:

@@ -180,6 +180,17 @@ class Desk:
             self.unsure |= self.state.jobs.keys()
             self.out.append(do.WorkerChanged(worker_id, None))
 
+    def worker_failed(self, worker_id: str, why: str | None) -> None:
+        """A worker cannot start, for this reason; None: it does, or is wanted no more."""
+        if self.state.failed.get(worker_id) == why:
+            return
+        if why is None:
+            del self.state.failed[worker_id]
+        else:
+            self.state.failed[worker_id] = why
+        self.unsure |= self.state.jobs.keys()
+        self.out.append(do.WorkerFailed(worker_id, why))
+
     def free(self, worker_id: str, attempt_id: str) -> None:
         """The worker is idle, unless it is at something else."""
         worker = self.state.workers.get(worker_id)

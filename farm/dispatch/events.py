@@ -87,6 +87,14 @@ class WorkerLost:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerFailed:
+    """A worker that should be here cannot start; ``why`` is for people. It goes on being tried."""
+
+    worker_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class FleetMet:
     """After a restart: every worker that lives has joined. Those that did not are lost."""
 
@@ -132,6 +140,7 @@ type Event = (
     | EarlierFound
     | WorkerJoined
     | WorkerLost
+    | WorkerFailed
     | FleetMet
     | OrderLost
     | Progressed

@@ -36,7 +36,7 @@ _POLL, _GRACE = 10.0, 8.0
 _START = 300.0
 #: The small scene of a probe takes seconds, after a start of Blender.
 _PROBE = 300.0
-_LONGEST_BACKOFF = 30.0
+_SHORTEST_BACKOFF, _LONGEST_BACKOFF = 1.0, 30.0
 
 
 @dataclass(slots=True)
@@ -130,17 +130,20 @@ class Fleet:
     async def _serve(self, place: _Place) -> None:
         """Keep one worker at a place, for as long as its slot is there."""
         worker_id = place.slot.worker_id
-        backoff = 1.0
+        backoff, failed = _SHORTEST_BACKOFF, False
         while True:
             try:
                 handle, joined = await self._join(place)
             except WorkerGone as gone:
                 log.warning("worker %s could not be started: %s", worker_id, gone)
+                if failed:  # at first it may be only the last one, which is still at dying
+                    await self._inbox.put(Told([told.WorkerFailed(worker_id, str(gone))]))
+                failed = True
                 place.met.set()
                 await asyncio.sleep(backoff)
                 backoff = min(backoff * 2, _LONGEST_BACKOFF)
                 continue
-            backoff = 1.0
+            backoff, failed = _SHORTEST_BACKOFF, False
             place.handle = handle
             await self._inbox.put(Told([joined]))
             place.met.set()

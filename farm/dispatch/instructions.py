@@ -226,6 +226,14 @@ class WorkerChanged:
     attempt_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerFailed:
+    """A worker cannot start, and ``why``; None: it could after all, or is not wanted any more."""
+
+    worker_id: str
+    why: str | None
+
+
 type Record = (
     JobChanged
     | JobInspected
@@ -249,6 +257,7 @@ type Record = (
     | AttemptEnded
     | PiecesDropped
     | WorkerChanged
+    | WorkerFailed
 )
 
 # --- effects -----------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class Journal:
     def write(self, record: do.Record) -> None:
         """One record, with the events that tell of it."""
         page, batch = self._page, self._page.batch
+        told: dict[str, object]
         match record:
             case do.TaskChanged():
                 task_records.changed(page, record)
@@ -45,6 +46,10 @@ class Journal:
                 work.open_task(batch, key)
             case do.WorkerChanged():
                 _worker_changed(page, record)
+            case do.WorkerFailed(worker_id, why):
+                workers.failed(page.batch, worker_id, why, page.now)
+                told = {"worker": worker_id, "state": "lost" if why is None else "failed", "why": why or ""}
+                page.tell(EventKind.WORKER_STATE, None, told, passing=worker_id)
             case do.WorkerSetAside():
                 _worker_set_aside(page, record)
             case do.FrameOpened():
@@ -63,7 +68,7 @@ class Journal:
                 frame_records.pieces_dropped(page, record)
             case do.FrameVerified(job_id, by_job, proof):
                 page.read(lambda connection: proofs.put(connection, job_id, by_job, proof, page.now))
-                told: dict[str, object] = {"frame": proof.frame, "exact": proof.exact, "by_job": by_job}
+                told = {"frame": proof.frame, "exact": proof.exact, "by_job": by_job}
                 page.tell(EventKind.FRAME_VERIFIED, job_id, told)
             case do.JobChanged():
                 _job_changed(page, record)

@@ -5,7 +5,7 @@ A job that only waits for its turn has none. Times are in UTC: “2026-12-01 19:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from farm.dispatch.choosing import may_begin
@@ -22,6 +22,7 @@ from farm.domain.states import JobState, TaskState
 
 #: So many workers are named at most.
 _NAMED = 3
+_NONE = "No worker is here."
 
 
 def tell(desk: Desk, jobs: Iterable[Job], now: float) -> None:
@@ -37,7 +38,7 @@ def reason(desk: Desk, job: Job, now: float) -> str:
     """For what the job waits, of which nothing runs; empty where it is but its turn."""
     if not may_begin(desk, job, now):
         return _wished(desk, job, now)
-    return _frames(desk.state, job) or _workers(desk, job)
+    return _frames(desk.state, job) or _with_failed(_workers(desk, job), desk.state.failed)
 
 
 def _wished(desk: Desk, job: Job, now: float) -> str:
@@ -94,7 +95,7 @@ def _workers(desk: Desk, job: Job) -> str:
     workers = list(desk.state.workers.values())
     waiting = [task for task in job.tasks.values() if task.state is TaskState.WAITING]
     if not workers:
-        return "No worker is here."
+        return _NONE
     if _served(desk, job, waiting):
         return ""
     needs, device = job.control.needs, job.settings.device
@@ -110,6 +111,16 @@ def _workers(desk: Desk, job: Job) -> str:
     classes = {str(frame.render_class) for frame in job.frames.values() if frame.render_class is not None}
     begun = f"begun with {' or '.join(sorted(classes))}" if classes else "begun"
     return f"No worker is here that could go on with the frames that were {begun}."
+
+
+def _with_failed(why: str, failed: Mapping[str, str]) -> str:
+    """Why no worker can take it; of those that cannot start nobody knows whether they could."""
+    if not why or not failed:
+        return why
+    (name, reason), *others = sorted(failed.items())
+    more = f" ({len(others)} more cannot either.)" if others else ""
+    also = "" if why == _NONE else "It may be for one that is not here: "
+    return f"{why} {also}{name} cannot start: {reason}{more}"
 
 
 def _served(desk: Desk, job: Job, waiting: list[Task]) -> bool:

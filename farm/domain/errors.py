@@ -48,6 +48,11 @@ class TesseraError(Exception):
         self.what = what
         self.cure = cure
 
+    @property
+    def in_a_line(self) -> str:
+        """What happened and the cure, for where there is but one line."""
+        return f"{self.what} {self.cure}".rstrip()
+
     def problem(self) -> ProblemDetails:
         """The error as the body of an API answer."""
         return ProblemDetails(

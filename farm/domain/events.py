@@ -15,7 +15,7 @@ job.waits           why: for what it waits that cannot begin; empty: for nothing
 job.control         control: how the job is dispatched from now on
 job.costs           costs
 frame.recut         frame, pieces, why: its plan was revised
-worker.state        worker, state (idle, busy, away, aside, lost), why (it is away, or was set aside)
+worker.state        worker, state (idle, busy, away, aside, failed, lost), why (of all but idle and busy)
 ==================  =======================================================================
 """
 

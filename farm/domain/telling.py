@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from farm.domain.control import NORMAL, Control
 from farm.domain.costs import Costs, Span
 from farm.domain.states import JOB_ENDED
 from farm.domain.views import JobView
 
+#: How the dispatcher writes a moment: “2026-12-01 19:00 UTC”.
+MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d \d\d:\d\d) UTC\b")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _GIB = 1 << 30
 
@@ -105,6 +109,15 @@ def clock(moment: float, now: float) -> str:
     return f"{day}, {at}" if then.tm_year == today.tm_year else f"{day} {then.tm_year}, {at}"
 
 
+def in_local_time(text: str, now: float) -> str:
+    """A sentence of the dispatcher's with its moments (“2026-12-01 19:00 UTC”) in local time (“20:00”)."""
+
+    def local(found: re.Match[str]) -> str:
+        return clock(datetime.fromisoformat(f"{found[1]}+00:00").timestamp(), now)
+
+    return MOMENT.sub(local, text)
+
+
 def held(job: JobView) -> bool:
     """Whether an open job is paused: nothing new of it is begun."""
     return job.control.paused and not job.cancelling and (job.state not in JOB_ENDED or job.retrying)
@@ -116,12 +129,17 @@ def standing(job: JobView) -> str:
         return "paused"
     if job.state in JOB_ENDED or job.cancelling:
         return ""
-    first = job.waits.split(". ")[0].removesuffix(".").removeprefix("It ")
+    first = in_local_time(job.waits, time.time()).split(". ")[0].removesuffix(".").removeprefix("It ")
     return first[:1].lower() + first[1:]
 
 
-def wishes(control: Control, now: float) -> list[tuple[str, str]]:
-    """What was asked for that is not the default, as names and words: (“priority”, “80”)."""
+def wishes(
+    control: Control, now: float, spoken: Callable[[float, float], str] = clock
+) -> list[tuple[str, str]]:
+    """What was asked for that is not the default, as names and words: (“priority”, “80”).
+
+    ``spoken`` puts a moment into words, given it and ``now``.
+    """
     told = []
     if control.priority != NORMAL:
         told.append(("priority", str(control.priority)))
@@ -129,7 +147,7 @@ def wishes(control: Control, now: float) -> list[tuple[str, str]]:
         told.append(("paused", "nothing new is begun"))
     if control.start is not None:
         over = " (over)" if control.start <= now else ""
-        told.append(("start", f"not before {clock(control.start, now)}{over}"))
+        told.append(("start", f"not before {spoken(control.start, now)}{over}"))
     if control.after:
         which = ("its frame of the same number of " if control.frame_wise else "") + _jobs(control.after)
         told.append(("after", which))

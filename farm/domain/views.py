@@ -238,6 +238,14 @@ class WorkerView(Value):
     job_id: str | None = None
 
 
+class FailedWorker(Value):
+    """A worker that should be here and cannot start: why, with the cure. It goes on being tried."""
+
+    worker_id: str
+    why: str
+    since: float
+
+
 class EventView(Value):
     """A row of the event table. `sequence` only grows; clients resume with ``after=``."""
 
@@ -253,6 +261,7 @@ class FarmView(Value):
 
     version: str
     workers: tuple[WorkerView, ...] = ()
+    failed: tuple[FailedWorker, ...] = ()
     rendering: int = 0
     waiting: int = 0  # jobs not ended that have no running task
     dispatcher: str = "away"  # alive, away

@@ -45,7 +45,8 @@ def plan(settings: Settings) -> Plan:
     if not settings.storage.endpoint:
         services.append(seaweed.service(home, ports, inherited))
     if not settings.ray_address:
-        services.append(ray_head.service(home, ports, {**inherited, "FARM_HOME": str(settings.home), **of_the_machine()}))
+        of_workers = {"FARM_HOME": str(settings.home), **of_the_machine()}
+        services.append(ray_head.service(home, ports, {**inherited, **of_workers}))
     given = {**inherited, **variables(settings, home, ports)}
     given |= _keys_of_ray() if settings.ray_address else ray_head.environment(home)
     below = tuple(service.name for service in services)
@@ -120,7 +121,7 @@ def carried(settings: Settings) -> dict[str, str]:
 
 
 def of_the_machine() -> dict[str, str]:
-    """What this environment says of the machine's workers, for whom it is: `farm.settings.MachineSettings`."""
+    """What this environment says of the machine's workers, who read it there: `MachineSettings`."""
     names = (f"FARM_{name.upper()}" for name in MachineSettings.model_fields)
     return {name: os.environ[name] for name in names if name in os.environ}
 

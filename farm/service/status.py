@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from farm import __version__
 from farm.domain.job import Principal
 from farm.domain.states import JOB_ENDED, JobState
-from farm.domain.views import FarmView, WorkerView
+from farm.domain.views import FailedWorker, FarmView, WorkerView
 from farm.service.context import Farm
 from farm.service.describe import describe_attempt
 from farm.store import aside, head, jobs, work, workers
@@ -21,6 +23,7 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
     del who
     with farm.store.read() as connection:
         rows = workers.listed(connection)
+        failed = workers.list_failed(connection)
         attempts = {
             a.id: a for a in work.attempts_by_id(connection, [r.attempt_id for r in rows if r.attempt_id])
         }
@@ -45,6 +48,7 @@ def pulse(farm: Farm, who: Principal) -> FarmView:
     return FarmView(
         version=__version__,
         workers=tuple(views),
+        failed=tuple(FailedWorker.model_validate(asdict(row)) for row in failed if alive),
         rendering=len(busy),
         waiting=len(set(active) - busy),
         dispatcher="alive" if alive else "away",

@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+from markupsafe import Markup, escape
+
+from farm.domain.telling import MOMENT
+
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -38,6 +42,22 @@ def ago(then: float, now: float | None = None) -> str:
 def iso(then: float) -> str:
     """For ``<time datetime>``: ``2026-11-30T23:06:12Z``."""
     return datetime.fromtimestamp(then, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc(then: float, now: float) -> str:
+    """A moment as `moments` marks it: “2026-12-01 19:00 UTC”."""
+    del now
+    return f"{datetime.fromtimestamp(then, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def moments(text: str) -> Markup:
+    """A sentence as HTML, its moments in UTC marked so that the browser tells them in its own zone."""
+    return Markup(
+        MOMENT.sub(
+            lambda found: f'<time datetime="{found[1].replace(" ", "T")}Z" data-clock>{found[0]}</time>',
+            str(escape(text)),
+        )
+    )
 
 
 def size(count: float) -> str:

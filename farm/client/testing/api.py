@@ -90,8 +90,8 @@ class Api:
 
     def _pulse(self, call: Call) -> Answer:
         del call
-        workers = tuple(self._farm.workers)
-        return _json(FarmView(version=__version__, dispatcher="alive", workers=workers))
+        workers, failed = tuple(self._farm.workers), tuple(self._farm.failed)
+        return _json(FarmView(version=__version__, dispatcher="alive", workers=workers, failed=failed))
 
     def _found(self, job_id: str) -> JobView:
         if job_id not in self._farm.jobs:

@@ -15,6 +15,7 @@ from farm.domain.states import JobState, TaskState
 from farm.domain.views import (
     AttemptView,
     EventView,
+    FailedWorker,
     FrameCounts,
     FrameView,
     JobView,
@@ -49,6 +50,7 @@ class FakeFarm:
         self.proofs: dict[str, dict[int, ProofView]] = {}  # by job and frame
         self.users: dict[str, UserView] = {"local": UserView(id="local", name="local")}
         self.workers: list[WorkerView] = []
+        self.failed: list[FailedWorker] = []
         self.notes: list[str] = []  # told with the answer to a submit or a change
         self.events: list[EventView] = []
         self.calls: list[Call] = []

@@ -19,7 +19,7 @@ from farm.domain.work import Cause, Failure, Progress, Result, Role, Seconds
 from farm.store import Connection, Database, jobs, scenes
 from tests.unit.dispatch.play import AVX2, MANIFEST, SSE, stored, worker
 
-TABLES = ("jobs", "frames", "tasks", "attempts", "outputs", "workers", "set_aside", "proofs")
+TABLES = ("jobs", "frames", "tasks", "attempts", "outputs", "workers", "failed_workers", "set_aside", "proofs")
 #: Events of which only the last of a turn is told, by what they are of.
 PASSING = {
     "tile.state": ("frame", "tile"),
@@ -56,6 +56,7 @@ records = st.one_of(
     st.builds(
         do.FrameChanged, job_ids, numbers, states, st.booleans(), st.none() | st.floats(0, 9), error=words
     ),
+    st.builds(do.WorkerFailed, workers, st.none() | words),
     st.builds(do.ClassSettled, job_ids, numbers, st.sampled_from([AVX2, SSE])),
     st.builds(do.ControlSet, job_ids, st.builds(Control, priority=st.integers(0, 100))),
     st.builds(do.JobWaits, job_ids, words),

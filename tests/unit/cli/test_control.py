@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from farm.domain.control import Control, Needs
 from farm.domain.costs import Costs, Span
 from farm.domain.errors import UsageError
 from farm.domain.states import AttemptState, JobState, TaskState
-from farm.domain.views import AttemptView, FrameView, Made, RecutView, WorkerView
+from farm.domain.views import AttemptView, FailedWorker, FrameView, Made, RecutView, WorkerView
 from farm.domain.work import Cause, RenderClass, WorkerInfo
 
 CLASS = RenderClass(blender="5.2.3 e13b728c6880", device="OPTIX", kernel="sm_90")
@@ -253,6 +254,38 @@ def test_jobs_tell_why_nothing_goes_on_and_priorities_where_any_differs(cli, far
     assert max(map(len, lines.values())) <= 80
 
 
+def test_where_there_is_little_room_ids_and_numbers_stay_whole(cli, farm, job, blend):
+    cli("submit", blend, "--priority", 80, "--start", "2099-12-24T18:00")
+    farm.plan(job, "1-10000")
+    farm.change(
+        job,
+        price=Span(low=1000.9, likely=1200.0, high=1300.1),
+        left=Span(low=240, likely=300, high=360),
+        waits="All workers that could take it are away or set aside: w1 (lent from 19:00).",
+    )
+    lines = {line.split()[0]: line for line in cli("jobs").out.splitlines()}
+    assert max(map(len, lines.values())) <= 80
+    assert lines["job1"].rstrip().endswith("4–6 min left")
+    assert "0/10000" in lines["job1"]
+    assert lines["job"].split() == ["job", "name", "state", "priority", "frames", "time"]
+
+
+@pytest.fixture
+def new_york() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("TZ", "America/New_York")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
+def test_moments_are_told_by_the_readers_clock(cli, farm, job):
+    farm.change(job, waits="It starts at 2099-12-24 19:00 UTC.")
+    assert "  starts at Thu 24 Dec 2099…  " in cli("jobs").out
+    assert "waits    It starts at Thu 24 Dec 2099, 14:00." in cli("show", job).out.splitlines()
+
+
 def test_time_left_is_a_range_and_price_a_column_where_there_is_one(cli, farm, job):
     farm.plan(job, "1-24")
     farm.change(job, left=Span(low=240, likely=300, high=360), seconds_left=300.0)
@@ -351,6 +384,14 @@ def test_status_tells_what_workers_are_and_why_they_get_nothing(cli, farm):
         "  w2  NVIDIA H200: set aside: 3 tasks failed on it.",
         "  w3  NVIDIA H200: away: lent from 19:00 to 8:00",
     ]
+
+
+def test_status_names_workers_that_cannot_start(cli, farm):
+    farm.failed = [FailedWorker(worker_id="w4", why="FARM_WORKER_PRICE is “-1”. Correct it.", since=1.0)]
+    said = cli("status")
+    assert said.out.splitlines()[-1] == "  w4  cannot start: FARM_WORKER_PRICE is “-1”. Correct it."
+    assert "no workers yet" not in said.out
+    assert cli("status", "--json").json["failed"][0]["worker_id"] == "w4"
 
 
 def test_a_watch_in_a_pipe_says_once_for_what_the_job_waits_when_that_lasts(cli, farm, job, monkeypatch):

@@ -122,6 +122,7 @@ class Play:
     where: dict[str, str] = field(default_factory=dict)  # worker by attempt
     cancelled: list[str] = field(default_factory=list)
     aside: dict[tuple[str, str | None], tuple[str, int]] = field(default_factory=dict)
+    unstarted: dict[str, str] = field(default_factory=dict)  # workers that cannot start, and why
     probed: list[str] = field(default_factory=list)  # and not answered yet
     failures: list[do.AttemptEnded] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
@@ -337,6 +338,10 @@ class Play:
                 if instruction.state is TaskState.WAITING and instruction.key.tile is not None:
                     of_frame = self.pieces[instruction.key.job_id, instruction.key.frame or 0]
                     of_frame.pop(instruction.key.tile, None)
+            case do.WorkerFailed(worker_id, why):
+                self.unstarted.pop(worker_id, None)
+                if why is not None:
+                    self.unstarted[worker_id] = why
             case do.WorkerSetAside(worker_id, job_id, why, probes):
                 self.aside.pop((worker_id, job_id), None)
                 if why is not None:
@@ -494,6 +499,8 @@ class Play:
         """What must hold after every step."""
         state = self.core.state
         assert {key: (a.why, a.probes) for key, a in state.aside.items()} == self.aside
+        assert state.failed == self.unstarted
+        assert not state.failed.keys() & state.workers.keys(), "a worker is here that cannot start"
         running = Counter(attempt.key for attempt in state.attempts.values())
         assert all(n == 1 for n in running.values()), "a task has two attempts"
         assert all(n == 1 for n in self.commits.values()), "a result was committed twice"

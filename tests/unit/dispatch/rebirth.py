@@ -42,6 +42,7 @@ def restart(play: Play, back: Collection[str]) -> None:
             task.memory = max(task.memory, failed.failure.memory)
             state.cramped[task.key] = None
     play.probed.clear()
+    play.unstarted.clear()
     for job in state.jobs.values():
         state.ended |= ended(play, job)
     play.core = Core(state, play.new_id)

@@ -174,6 +174,29 @@ def test_a_worker_tells_when_it_takes_no_orders() -> None:
         event_of("w1", Report(sequence=3))
 
 
+async def test_a_worker_that_cannot_start_is_told_of_once_that_is_sure_and_joins_when_it_can() -> None:
+    cluster = ScriptedCluster(1)
+    there, tries = cluster.worker, 0
+
+    async def at_the_fourth(slot: Slot) -> ScriptedWorker:
+        nonlocal tries
+        tries += 1
+        if tries < 4:
+            raise WorkerGone("FARM_WORKER_PRICE is “-1”.")
+        return await there(slot)
+
+    cluster.worker = at_the_fourth  # type: ignore[method-assign]
+    inbox: asyncio.Queue[Told] = asyncio.Queue()
+    fleet = Fleet(cluster, inbox)
+    await fleet.tend()
+    try:
+        events = [await heard(inbox) for _ in range(3)]
+    finally:
+        await fleet.close()
+    assert events[:2] == [told.WorkerFailed("w1", "FARM_WORKER_PRICE is “-1”.")] * 2, "not of the first try"
+    assert isinstance(events[2], told.WorkerJoined)
+
+
 async def test_a_worker_that_never_says_what_it_is_is_replaced() -> None:
     hung = Silent("info")
     async with fleet_with(hung) as (_, inbox):

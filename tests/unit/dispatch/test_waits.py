@@ -38,6 +38,33 @@ def test_without_any_worker_a_job_says_so() -> None:
     assert waits(Control(), inspected=False) == "No worker is here."
 
 
+def test_workers_that_cannot_start_are_named_where_no_other_could_take_it() -> None:
+    play = Play()
+    play.submit("j1", Control(needs=Needs(tags=("rtx",))), frames="1-3", tiles="none")
+    play.tell(told.WorkerFailed("w1", "FARM_WORKER_PRICE is “x”. Correct it."))
+    assert play.waits["j1"] == "No worker is here. w1 cannot start: FARM_WORKER_PRICE is “x”. Correct it."
+    play.join(worker("w2"))
+    play.succeed(play.orders()[0])
+    lacks = "No worker that could render it has the tag “rtx”."
+    assert play.waits["j1"] == (
+        f"{lacks} It may be for one that is not here: w1 cannot start: FARM_WORKER_PRICE is “x”. Correct it."
+    )
+    play.tell(told.WorkerFailed("w3", "No Blender."))
+    assert play.waits["j1"].endswith("Correct it. (1 more cannot either.)")
+    play.lose("w3")
+    play.join(worker("w1"))
+    assert play.waits["j1"] == lacks
+    assert play.unstarted == {}
+
+
+def test_one_that_cannot_start_is_nobody_s_reason_where_others_serve() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    play.tell(told.WorkerFailed("w2", "No Blender."))
+    play.submit("j1", frames="1-3", tiles="none")
+    assert play.waits.get("j1", "") == ""
+
+
 @pytest.mark.parametrize(
     ("needs", "lacking"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -92,3 +93,21 @@ def test_wishes_are_told_where_they_are_none_of_the_usual() -> None:
     ]
     assert telling.clock(now + 86400, now) == "Wed 2 Dec, 12:00"
     assert telling.clock(now - 60 * 86400 * 7, now).endswith("2025, 12:00")
+
+
+@pytest.fixture
+def berlin() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+def test_moments_of_the_dispatcher_are_told_by_the_readers_clock() -> None:
+    now = 1_796_151_600.0 - 3600  # 2026-12-01 18:00 UTC
+    assert telling.in_local_time("It starts at 2026-12-01 19:00 UTC.", now) == "It starts at 20:00."
+    later = "It starts at 2026-12-02 22:30 UTC, or 2027-01-01 00:00 UTC."
+    assert telling.in_local_time(later, now) == "It starts at Wed 2 Dec, 23:30, or Fri 1 Jan 2027, 01:00."
+    assert telling.in_local_time("It waits for job utc.", now) == "It waits for job utc."

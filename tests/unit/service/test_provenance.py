@@ -208,6 +208,24 @@ def test_a_worker_that_is_away_or_set_aside_says_why(farm: Farm) -> None:
     }
 
 
+def test_a_worker_that_cannot_start_is_told_of_until_it_can_or_another_head_looks(farm: Farm) -> None:
+    def seen() -> list[tuple[str, str, float]]:
+        return [(one.worker_id, one.why, one.since) for one in status.pulse(farm, LOCAL_OWNER).failed]
+
+    with farm.store.write() as c:
+        head.take(c, farm.now())
+        worker_rows.failed(c, "w1", "No Blender is here.", 1.0)
+        worker_rows.failed(c, "w2", "No Blender is here.", 2.0)
+        worker_rows.failed(c, "w2", "FARM_WORKER_PRICE is “x”.", 3.0)
+    assert seen() == [("w1", "No Blender is here.", 1.0), ("w2", "FARM_WORKER_PRICE is “x”.", 3.0)]
+    with farm.store.write() as c:
+        worker_rows.failed(c, "w1", None, 4.0)
+    assert [name for name, _, _ in seen()] == ["w2"]
+    with farm.store.write() as c:
+        worker_rows.drop_all(c)
+    assert seen() == []
+
+
 def test_a_job_tells_what_was_cut_again_the_latest_first(farm: Farm, job_id: str) -> None:
     planned(farm, job_id)
     with farm.store.write() as c:

@@ -21,6 +21,7 @@ from farm.domain.views import (
     AttemptView,
     BlobQuery,
     EventView,
+    FailedWorker,
     FarmView,
     FrameCounts,
     FramesRequest,
@@ -86,6 +87,7 @@ class FakeFarm:
         self.blobs: dict[str, bytes] = {}
         self.scenes: set[str] = {SCENE_ID}
         self.workers: list[WorkerView] = []
+        self.failed: list[FailedWorker] = []
         self.users = {"local": UserView(id="local", name="local")}
         self.notes: tuple[str, ...] = ()  # told with the answer to a change
         self.requeued: list[tuple[str, str | None]] = []
@@ -267,6 +269,7 @@ class FakeFarm:
         return FarmView(
             version="0.1.0",
             workers=tuple(self.workers),
+            failed=tuple(self.failed),
             rendering=states.count(JobState.RENDERING),
             waiting=states.count(JobState.WAITING),
             dispatcher=self.dispatcher,

@@ -15,7 +15,7 @@ from farm.domain.job import RenderSettings
 from farm.domain.plan import SampleRange, Video
 from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
-from farm.domain.views import AttemptView
+from farm.domain.views import AttemptView, FailedWorker
 from farm.domain.work import Progress, Proof, Role, Row
 from tests.unit.web.fake_farm import CLASS, FakeFarm, finding, report
 
@@ -329,6 +329,18 @@ def test_wishes_costs_price_and_what_was_cut_again_stand_beside_the_picture(
     assert "price 0.90–1.10" in text(in_list(client.get("/").text, "a"))
 
 
+def test_moments_are_marked_for_the_browser_to_tell_them_in_its_zone(
+    client: TestClient, farm: FakeFarm
+) -> None:
+    rendering(farm)
+    marked = '<time datetime="2026-12-01T19:00Z" data-clock>2026-12-01 19:00 UTC</time>'
+    control = Control(start=1_796_151_600.0)
+    farm.set("a", state=JobState.WAITING, waits="<b> starts at 2026-12-01 19:00 UTC.", control=control)
+    for page in (client.get("/jobs/a").text, client.get("/").text):
+        assert f"&lt;b&gt; starts at {marked}." in page
+    assert f"not before {marked}" in client.get("/jobs/a").text
+
+
 # --- the farm ---
 
 
@@ -344,6 +356,15 @@ def test_workers_tell_tags_price_and_memory_and_why_they_get_nothing(
         assert words in said
     assert re.findall(r'class="tag">(\w+)<', page) == ["rtx", "linux"]
     assert "3.50 an hour" in text(client.get("/").text)
+
+
+def test_workers_that_cannot_start_are_shown_with_why(client: TestClient, farm: FakeFarm) -> None:
+    farm.failed = [FailedWorker(worker_id="node-4", why="No Blender is here. Install <bpy>.", since=1.0)]
+    said = text(client.get("/farm").text)
+    assert "0 workers" in said
+    assert "Cannot start node-4" in said
+    assert "No Blender is here. Install &lt;bpy&gt;." in said
+    assert "No workers" not in said
 
 
 def test_workers_are_shown_with_device_and_work(client: TestClient, farm: FakeFarm) -> None:

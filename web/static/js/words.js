@@ -24,12 +24,20 @@ export function ago(then, now = Date.now()) {
   return days === 1 ? "1 day ago" : `${days} days ago`;
 }
 
-/** Keeps every <time data-ago> true, with the reader's own clock time on hover. */
+/** Keeps every <time data-ago> true, and tells it and <time data-clock> by the reader's own clock. */
 export function tick() {
   for (const time of document.querySelectorAll("time[data-ago]")) {
     const then = new Date(time.dateTime);
     const words = ago(then);
     if (time.textContent !== words) time.textContent = words;
     time.title = then.toLocaleString();
+  }
+  for (const time of document.querySelectorAll("time[data-clock]")) {
+    const then = new Date(time.dateTime);
+    const today = then.toDateString() === new Date().toDateString();
+    const words = then.toLocaleString([], today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+    if (time.textContent !== words) time.textContent = words;
+    const cut = time.closest(".why");
+    if (cut) cut.title = cut.textContent;
   }
 }
