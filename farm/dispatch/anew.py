@@ -79,7 +79,9 @@ def begin_anew(
             task.renders = 0
             desk.task_changed(task)
     there = cover_of(job, frame) or frame.pieces  # beside a cover, what is there has lost the race
-    for tile in there:
+    coming = {task.key.tile for task in waiting if task.key.tile is not None} | frame.pieces.keys()
+    wanted = job.plan_of(frame).wanted(coming) if frame.recuts else coming
+    for tile in [tile for tile in there if tile in wanted]:
         _wait_again(desk, job, TaskKey(job.id, TaskKind.TILE, frame.number, tile), frame.pieces[tile])
     job.frames[frame.number] = Frame(frame.number, frame.state, recuts=frame.recuts, device=device)
     desk.boards[job.id].refile(frame.number)
@@ -102,11 +104,11 @@ def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> N
     desk.boards[job.id].refile(frame.number)
 
 
-def at_fault(frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:
-    """The pieces that a failed finish blames, of those that there are."""
+def at_fault(job: Job, frame: Frame | None, key: TaskKey, failure: Failure) -> tuple[int, ...]:
+    """The pieces that a failed finish blames, of those that it had."""
     if frame is None or key.kind is not TaskKind.FINISH:
         return ()
-    return tuple(sorted(frame.pieces.keys() & set(failure.pieces)))
+    return tuple(sorted(set(cover_of(job, frame) or ()) & set(failure.pieces)))
 
 
 def pieces_anew(desk: Desk, job: Job, frame: Frame, pieces: tuple[int, ...], why: str) -> None:

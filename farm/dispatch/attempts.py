@@ -5,7 +5,7 @@ from __future__ import annotations
 from farm.dispatch import instructions as do
 from farm.dispatch import late, standing
 from farm.dispatch.anew import at_fault, move_frame, pieces_anew
-from farm.dispatch.covering import cover_of, give_up_others, other_way
+from farm.dispatch.covering import cover_of, give_up_others, give_up_useless, other_way
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end, movie_failed
 from farm.dispatch.fitness import device_of, memory_for
@@ -106,7 +106,7 @@ def failed(
     job = desk.state.jobs[attempt.key.job_id]
     task = job.tasks[attempt.key]
     frame = None if attempt.key.frame is None else job.frames[attempt.key.frame]
-    pieces = at_fault(frame, attempt.key, failure)
+    pieces = at_fault(job, frame, attempt.key, failure)
     foreign = failure.cause is Cause.WRONG_CLASS and _found_foreign(desk, job, attempt)
     blamed = blamed and not foreign and not pieces
     verdict = FREE
@@ -185,6 +185,7 @@ def _given_up(
     frame = None if task.key.frame is None else job.frames[task.key.frame]
     if frame is not None and not verdict.stops_job and other_way(job, frame, task.key):
         desk.end_task(job, task, TaskEvent.FAIL)
+        give_up_useless(desk, job, frame)
         return
     if frame is not None:
         said = _tried(failure, frame, task, pieces)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from farm.dispatch.board import Board, Drawer, Place
-from farm.dispatch.dependencies import waits_for
+from farm.dispatch.dependencies import held_up, waits_for
 from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import memory_for, memory_on, trusts
 from farm.dispatch.planned import begin
@@ -24,6 +24,8 @@ from farm.domain.states import JobState
 
 #: Added to how cold a worker is that has a frame loaded of which more waits: it is wanted there.
 _WANTED = 10
+#: Frames of a job, at most, that are open and wait for other jobs.
+_PASSED_OVER = 64
 
 
 def give_out(desk: Desk, now: float) -> None:
@@ -104,6 +106,8 @@ def _by_place(
         for place, task in tasks:
             if first is not None and first[0] < place:
                 break
+            if _held_up(desk, job, task):
+                continue
             if worker := _best(desk, job, task, able, now):
                 first = place, task, worker
                 break
@@ -168,7 +172,12 @@ def _may_take_now(desk: Desk, job: Job, task: Task, worker: Worker, now: float) 
         return False
     if not fits(job, task, worker, _others(desk, job, task, worker), now):
         return False
-    return task.key.frame is None or waits_for(desk.state, job, task.key.frame) is None
+    return not _held_up(desk, job, task)
+
+
+def _held_up(desk: Desk, job: Job, task: Task) -> bool:
+    """Whether the frame of a task waits for that of another job."""
+    return task.key.frame is not None and waits_for(desk.state, job, task.key.frame) is not None
 
 
 def _others(desk: Desk, job: Job, task: Task, worker: Worker) -> list[Worker]:
@@ -188,10 +197,23 @@ def may_open(desk: Desk, job: Job) -> bool:
     if len(board.held) >= workers:  # storage is away, or disks are full: the rest would fare no better
         return False
     number = plan.frame_at(job.opened)
-    if waits_for(desk.state, job, number) is not None:
+    if waits_for(desk.state, job, number) is not None and not _passes_over(desk, job):
         return False
     if job.proves is None and job.adds_to is None:
         return True
     # What waits for a worker of its class is opened all the same, so that its patience can end, but it
     # is not to fill the memory.
     return number in job.ahead and board.waiting < workers
+
+
+def _passes_over(desk: Desk, job: Job) -> bool:
+    """Whether frames that wait for other jobs are opened for the sake of one after them that does not.
+
+    So one that failed there holds up no other. Those opened wait; they are looked at whenever the job is
+    asked, so they are few.
+    """
+    if job.plan is None or job.plan.in_order:
+        return False
+    filed = (task for tasks in desk.boards[job.id].drawers.values() for _, task in tasks)
+    waiting = {task.key.frame for task in filed if _held_up(desk, job, task)}
+    return held_up(desk.state, job, _PASSED_OVER - len(waiting)) is not None

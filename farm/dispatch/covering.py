@@ -39,6 +39,18 @@ def give_up_others(desk: Desk, job: Job, frame: Frame) -> None:
             desk.abandon(job, task)
 
 
+def give_up_useless(desk: Desk, job: Job, frame: Frame) -> None:
+    """A piece of the frame will never be: what is of use only beside it is cancelled."""
+    if not frame.recuts:
+        return
+    pieces = [task for task in desk.tasks_of(job, frame.number) if task.key.tile is not None]
+    coming = {task.key.tile for task in pieces if task.key.tile is not None} | frame.pieces.keys()
+    wanted = job.plan_of(frame).wanted(coming)
+    for task in pieces:
+        if task.key.tile not in wanted:
+            desk.abandon(job, task)
+
+
 def other_way(job: Job, frame: Frame, key: TaskKey) -> bool:
     """Whether the frame can still be made where the task ``key`` fails."""
     others = [k for k in job.tasks if k.frame == frame.number and k != key]

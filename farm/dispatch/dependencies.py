@@ -36,9 +36,8 @@ def ended(job: Job, state: JobState) -> Ended:
         return Ended(state)
     if job.plan is None:
         return Ended(state, ALL_FRAMES)
-    return Ended(
-        state, NotDone(job.plan, job.opened, frozenset(job.failed_frames | job.frames.keys() | job.again))
-    )
+    lacking = frozenset(job.failed_frames.keys() | job.frames.keys() | job.again)
+    return Ended(state, NotDone(job.plan, job.opened, lacking))
 
 
 def waits_for(state: State, job: Job, frame: int | None = None) -> str | None:
@@ -54,6 +53,19 @@ def waits_for(state: State, job: Job, frame: int | None = None) -> str | None:
         if not done:
             return other
     return None
+
+
+def held_up(state: State, job: Job, ahead: int) -> int | None:
+    """How many of the frames to be opened next wait for other jobs, before the first that waits for none.
+
+    None where all of the next ``ahead`` frames wait, or none is left.
+    """
+    plan = job.plan
+    if plan is None:
+        return None
+    coming = range(job.opened, min(job.opened + ahead, plan.count))
+    free = (at for at in coming if waits_for(state, job, plan.frame_at(at)) is None)
+    return next((at - job.opened for at in free), None)
 
 
 def in_circle(state: State, job: Job) -> bool:

@@ -36,9 +36,7 @@ def end_frame(
     if event is TaskEvent.COMMIT:
         job.done += 1
     elif event is TaskEvent.FAIL:
-        job.failed += 1
-        job.failed_frames.add(frame.number)
-        job.first_error = job.first_error or f"Frame {frame.number}: {error}"
+        job.failed_frames[frame.number] = error
 
 
 def maybe_end(desk: Desk, job: Job) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from farm.dispatch import instructions as do
+from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
 from farm.dispatch.paying import learned_of
 from farm.dispatch.state import Attempt, Frame, Job, Worker
@@ -30,7 +31,7 @@ def learn(desk: Desk, job: Job, frame: Frame | None, attempt: Attempt, result: R
     learned, name = learned_of(job), attempt.worker_id
     known = job.costs.seen > 0
     if key.kind is TaskKind.FINISH:
-        pieces = sum(piece.seconds for piece in frame.pieces.values())
+        pieces = sum(frame.pieces[tile].seconds for tile in cover_of(job, frame) or ())
         learned.finished(seconds, pieces, speed)
     elif key.kind is TaskKind.VERIFY:  # by a process of its own each time: all of it is to be paid again
         whole = Seconds(render=seconds.total, total=seconds.total)

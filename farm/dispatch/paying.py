@@ -9,10 +9,11 @@ _HOUR = 3600.0
 
 
 def pay(state: State, attempt: Attempt, now: float) -> None:
-    """An attempt has ended, however it did."""
+    """An attempt has ended, however it did; one that was given up for lost may do so twice."""
     job = state.jobs[attempt.key.job_id]
     worker = state.workers.get(attempt.worker_id)
-    seconds = max(0.0, now - attempt.started)
+    seconds = max(0.0, now - max(attempt.started, attempt.paid))
+    attempt.paid = now
     learned = learned_of(job)
     learned.spent += seconds
     if worker is not None:

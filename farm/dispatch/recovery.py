@@ -88,9 +88,7 @@ def load_job(connection: Connection, row: JobRow) -> Job:
     job.done = counted.get(TaskState.DONE, 0)
     if counted.get(TaskState.FAILED):
         failed = frames.in_states(connection, row.id, [TaskState.FAILED])
-        job.failed = len(failed)
-        job.failed_frames = {frame.frame for frame in failed}
-        job.first_error = f"Frame {failed[0].frame}: {failed[0].error}"
+        job.failed_frames = {frame.frame: frame.error for frame in failed}
     if job.adds_to is not None:
         job.there = earlier.ranges(connection, job.adds_to)
     if row.plan is None and row.proves is None:
@@ -147,5 +145,7 @@ def _lost(connection: Connection, job: Job) -> list[Attempt]:
     """Attempts that were given up for lost and that may come back, oldest first."""
     rows = work.attempts_of_job(connection, job.id, [AttemptState.LOST], MOST_LOST)
     return [
-        Attempt(row.id, row.task, row.worker_id, row.started) for row in rows[::-1] if row.task in job.tasks
+        Attempt(row.id, row.task, row.worker_id, row.started, paid=row.ended or 0.0)
+        for row in rows[::-1]
+        if row.task in job.tasks
     ]

@@ -24,7 +24,7 @@ def requeue(desk: Desk, job: Job, frames: FrameRange | None) -> None:
         return
     for number in sorted(job.failed_frames):
         if frames is None or number in frames:
-            _take_back(job, number)
+            del job.failed_frames[number]
             _begin_again(desk, job, Frame(number, TaskState.FAILED))
     for frame in list(job.frames.values()):
         if frames is not None and frame.number in frames and frame.state is TaskState.RUNNING:
@@ -40,7 +40,6 @@ def retry(desk: Desk, job: Job) -> None:
     earlier job left of them; no task is open.
     """
     desk.change_job(job, JobEvent.RETRY)
-    job.failed, job.first_error = 0, ""
     job.failed_frames.clear()
     for frame in list(job.frames.values()):
         pieces = {tile: piece.ref for tile, piece in frame.pieces.items()}
@@ -64,13 +63,6 @@ def resume(desk: Desk, job: Job) -> None:
         if frame.state is TaskState.WAITING and (job.proves is not None or job.adds_to is not None):
             del job.frames[frame.number]
             job.again.add(frame.number)
-
-
-def _take_back(job: Job, number: int) -> None:
-    job.failed_frames.discard(number)
-    job.failed -= 1
-    if not job.failed:
-        job.first_error = ""
 
 
 def _begin_again(desk: Desk, job: Job, frame: Frame) -> None:

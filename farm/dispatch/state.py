@@ -78,7 +78,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Job:
-    """A job that has not ended. `opened`, `done` and `failed` count frames.
+    """A job that has not ended. `opened` and `done` count frames.
 
     `ahead` holds what the earlier job left of the frames to be opened next, of which the core is told
     before it opens them. `there` are the earlier job's sample ranges.
@@ -105,15 +105,13 @@ class Job:
     plan: Plan | None = None
     opened: int = 0
     done: int = 0
-    failed: int = 0
-    first_error: str = ""
     frames: dict[int, Frame] = field(default_factory=dict)
     tasks: dict[TaskKey, Task] = field(default_factory=dict)
     there: tuple[SampleRange, ...] = ()
     ahead: dict[int, Earlier] = field(default_factory=dict)
     bound: str | None = None  # where frames are rendered in order: the worker that is at it
     gone: set[RenderClass] = field(default_factory=set)  # waited for in vain, and not seen since
-    failed_frames: set[int] = field(default_factory=set)
+    failed_frames: dict[int, str] = field(default_factory=dict)  # and why
     stillness: dict[TaskKind, float] = field(default_factory=dict)  # the longest of what did well: `patience`
     #: Frames that are begun again once it is known what the earlier job left of them; they have rows.
     again: set[int] = field(default_factory=set)
@@ -123,6 +121,16 @@ class Job:
         if self.plan is None:
             raise ValueError(f"job {self.id} has no plan yet")
         return self.plan.recut(frame.recuts)
+
+    @property
+    def failed(self) -> int:
+        """How many frames failed."""
+        return len(self.failed_frames)
+
+    @property
+    def first_error(self) -> str:
+        """Why the first of the frames failed that did; empty where none did."""
+        return next((f"Frame {number}: {why}" for number, why in self.failed_frames.items()), "")
 
     @property
     def keeps_pieces(self) -> bool:
@@ -151,6 +159,7 @@ class Attempt:
     still: float = field(default=0.0, compare=False)  # seconds, the longest without a move so far
     watched: bool = field(default=True, compare=False)  # from its start on
     rendering: float | None = None  # since when it renders, as far as was heard
+    paid: float = field(default=0.0, compare=False)  # until when it was, where it was given up for lost
 
 
 @dataclass(slots=True)

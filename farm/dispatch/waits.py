@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from farm.dispatch.choosing import may_begin
+from farm.dispatch.choosing import may_begin, may_open
 from farm.dispatch.dependencies import in_circle, waits_for
 from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import serves, trusts
@@ -38,7 +38,7 @@ def reason(desk: Desk, job: Job, now: float) -> str:
     """For what the job waits, of which nothing runs; empty where it is but its turn."""
     if not may_begin(desk, job, now):
         return _wished(desk, job, now)
-    return _frames(desk.state, job) or _with_failed(_workers(desk, job), desk.state.failed)
+    return _frames(desk, job) or _with_failed(_workers(desk, job), desk.state.failed)
 
 
 def _wished(desk: Desk, job: Job, now: float) -> str:
@@ -56,20 +56,20 @@ def _wished(desk: Desk, job: Job, now: float) -> str:
     return f"{job.owner} may have {many} at most, and other jobs of {job.owner} have them."
 
 
-def _frames(state: State, job: Job) -> str:
+def _frames(desk: Desk, job: Job) -> str:
     """The frame of another job that its next one comes after, where nothing else of it could be begun."""
     waiting = [task for task in job.tasks.values() if task.state is TaskState.WAITING]
-    if not job.control.after or any(task.key.frame is None for task in waiting):
+    if not job.control.after or any(task.key.frame is None for task in waiting) or may_open(desk, job):
         return ""
     numbers = [task.key.frame for task in waiting]
     if job.plan is not None and job.opened < job.plan.count:
         numbers.append(job.plan.frame_at(job.opened))
     held_up = ""
     for number in numbers:
-        other = waits_for(state, job, number)
+        other = waits_for(desk.state, job, number)
         if other is None:
             return ""
-        held_up = held_up or _other(state, job, other, number)
+        held_up = held_up or _other(desk.state, job, other, number)
     return held_up
 
 
@@ -125,9 +125,7 @@ def _with_failed(why: str, failed: Mapping[str, str]) -> str:
 
 def _served(desk: Desk, job: Job, waiting: list[Task]) -> bool:
     """Whether a worker serves that could take something of the job: of each kind, one is asked."""
-    if desk.state.aside:
-        return False
-    samples = [kind.sample for kind in desk.roster.kinds()]
+    samples = desk.roster.offering(job)
     if job.state is JobState.WAITING:
         return bool(samples)
     if waiting:

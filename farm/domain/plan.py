@@ -190,6 +190,22 @@ class Plan(Value):
                 return recut.of is not None and self.settled(recut.of, there)
         return False
 
+    def wanted(self, coming: Collection[int]) -> frozenset[int]:
+        """Of the pieces that are there or will be, those that any way to the frame is made of.
+
+        Where a part of a revision will never be, the others of it are of no use.
+        """
+        pieces = range(self.pieces_per_frame)
+        found = set(coming) & set(pieces)
+        ways: list[int | None] = [*pieces] or [None]
+        while ways:
+            of = ways.pop()
+            for numbers, recut in zip(self.parts, self.recuts, strict=True):
+                if recut.of == of and all(self._covered(piece, coming) is not None for piece in numbers):
+                    found |= set(numbers) & set(coming)
+                    ways += numbers
+        return frozenset(found)
+
     def drawn(self, there: Collection[int]) -> tuple[int, ...]:
         """Pieces that lie beside each other, for people: what is there, else what it was last cut in.
 

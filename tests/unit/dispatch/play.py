@@ -147,6 +147,7 @@ class Play:
     counts: dict[TaskKey, tuple[int, int, int]] = field(default_factory=dict)  # failures, losses, renders
     reports: dict[str, SceneReport] = field(default_factory=dict)
     begun: list[tuple[str, str]] = field(default_factory=list)  # job and worker, in this step
+    held: bool = False  # nothing is given out for now: more happens in the same turn
 
     def __post_init__(self) -> None:
         numbers = count(1)
@@ -181,7 +182,8 @@ class Play:
         self.jobs_seen[job.id] = job
         self.controls[job.id] = job.control
         self.apply(self.core.take_up(job))
-        self.assign()
+        if not self.held:
+            self.assign()
 
     def join(self, *infos: WorkerInfo) -> None:
         for info in infos:
@@ -189,7 +191,8 @@ class Play:
 
     def tell(self, event: told.Event) -> None:
         self.apply(self.core.handle(event, self.now))
-        self.assign()
+        if not self.held:
+            self.assign()
 
     def assign(self) -> None:
         for job in self.core.state.jobs.values():
@@ -227,9 +230,12 @@ class Play:
         self.sent.pop(order.attempt_id, None)
         self.tell(told.Succeeded(order.attempt_id, Result.model_validate(values | changes)))
 
-    def fail(self, order: Order, cause: Cause = Cause.CRASH, what: str = "Blender crashed.") -> None:
+    def fail(
+        self, order: Order, cause: Cause = Cause.CRASH, what: str = "Blender crashed.", **more: object
+    ) -> None:
         self.sent.pop(order.attempt_id, None)
-        self.tell(told.Failed(order.attempt_id, Failure(cause=cause, what=what, cure="Look.")))
+        values = {"cause": cause, "what": what, "cure": "Look."} | more
+        self.tell(told.Failed(order.attempt_id, Failure.model_validate(values)))
 
     def blame(self, finish: Order, *pieces: int, what: str = "Piece 1 is black.") -> None:
         """A finish fails, and says which pieces are at fault."""

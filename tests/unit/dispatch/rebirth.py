@@ -17,8 +17,7 @@ def restart(play: Play, back: Collection[str]) -> None:
     """The core dies, and another reads the database; only the workers named in ``back`` are found again."""
     before = play.core.state
     workers = {name: (worker.info, worker.attempt) for name, worker in before.workers.items()}
-    aside = {key: value for key, value in before.aside.items() if key[1] is None or key[1] in before.jobs}
-    state = State(limits=dict(before.limits), aside=aside)
+    state = State(limits=dict(before.limits), aside=dict(before.aside))
     for job_id, change in play.jobs.items():
         if change.state in (JobState.INSPECTING, JobState.RENDERING):
             state.jobs[job_id] = loaded(play, job_id)
@@ -39,7 +38,7 @@ def restart(play: Play, back: Collection[str]) -> None:
             state.jobs[failed.key.job_id].tasks.get(failed.key) if failed.key.job_id in state.jobs else None
         )
         if task is not None and failed.failure is not None and failed.failure.memory:
-            task.memory = max(task.memory, failed.failure.memory)
+            task.need(failed.failure.memory, host=failed.failure.host)
             state.cramped[task.key] = None
     play.probed.clear()
     play.unstarted.clear()
@@ -112,8 +111,8 @@ def loaded(play: Play, job_id: str) -> Job:
     rows = {number: state for (of_job, number), state in play.rows.items() if of_job == job_id}
     job.opened = len(rows)
     job.done = sum(state is TaskState.DONE for state in rows.values())
-    job.failed_frames = {number for number, state in rows.items() if state is TaskState.FAILED}
-    job.failed = len(job.failed_frames)
+    failed = [number for number, state in rows.items() if state is TaskState.FAILED]
+    job.failed_frames = {number: play.frames[job_id, number].error for number in failed}
     for number, state in rows.items():
         if state in (TaskState.WAITING, TaskState.RUNNING):
             job.frames[number] = _frame(play, job_id, number, state)

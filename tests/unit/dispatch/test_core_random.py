@@ -111,7 +111,8 @@ class Farm(RuleBasedStateMachine):
         which = None if frames is None else FrameRange.parse(frames)
         self.play.tell(told.RequeueAsked(job_id, which))
         job = self.play.core.state.jobs.get(job_id)
-        assert job is None or not job.failed_frames or frames is not None
+        of_others = job is not None and job.proves is not None  # what is not there fails again at once
+        assert job is None or not job.failed_frames or frames is not None or of_others
 
     @precondition(lambda self: self.to_retry())
     @rule(data=st.data())
@@ -222,14 +223,21 @@ class Farm(RuleBasedStateMachine):
     def cancel(self, number: int) -> None:
         self.play.tell(told.CancelAsked(f"j{number}"))
 
+    @rule()
+    def hold(self) -> None:
+        """What happens next is of one turn: nothing is given out until the next wait."""
+        self.play.held = True
+
     @rule(seconds=st.floats(0, 40))
     def wait(self, seconds: float) -> None:
+        self.play.held = False
         self.play.now += seconds
         self.play.assign()
 
     def teardown(self) -> None:
         """With a healthy worker everything comes to an end, whatever classes there were before."""
         play = self.play
+        play.held = False
         play.tell(told.LimitsChanged({}))
         for job_id in list(play.core.state.jobs):
             play.tell(told.ControlAsked(job_id, Control()))

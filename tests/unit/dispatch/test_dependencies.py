@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from farm.dispatch import events as told
 from farm.domain.control import Control
-from farm.domain.states import JobState
+from farm.domain.states import JobState, TaskState
 from farm.domain.task import TaskKind
 from tests.unit.dispatch.play import Play, worker
 from tests.unit.dispatch.rebirth import restart, retry
@@ -56,18 +56,27 @@ def test_a_job_begins_when_the_one_before_it_is_done() -> None:
 def test_frame_by_frame_each_frame_begins_when_the_others_is_done() -> None:
     play = farm()
     begin(play, "j1", "1-3")
-    begin(play, "j2", "2-9", after("j1", frame_wise=True))
+    begin(play, "j2", "2-3", after("j1", frame_wise=True))
     assert tasks(play) == ["j1/1/whole", "j1/2/whole", "j1/3/whole"]
     of(play, "j1/3/whole")
     of(play, "j2/inspect")  # which waits for nothing
+    assert tasks(play) == ["j1/1/whole", "j1/2/whole", "j2/3/whole"]  # though frame 2 comes first
+    of(play, "j2/3/whole")
     play.now += 1
     play.assign()
     assert tasks(play) == ["j1/1/whole", "j1/2/whole"]
     assert play.waits["j2"] == "It waits for frame 2 of job j1."
     of(play, "j1/2/whole")
-    assert tasks(play) == ["j1/1/whole", "j2/2/whole", "j2/3/whole"]
-    of(play, "j2/2/whole")
-    assert tasks(play) == ["j1/1/whole", "j2/3/whole", "j2/4/whole"]  # frame 4 is none of the other's
+    assert tasks(play) == ["j1/1/whole", "j2/2/whole"]
+
+
+def test_frame_by_frame_what_the_other_job_does_not_have_begins_at_once() -> None:
+    play = farm()
+    begin(play, "j1", "1-3")
+    begin(play, "j2", "3-5", after("j1", frame_wise=True))
+    of(play, "j1/1/whole")
+    of(play, "j2/inspect")
+    assert tasks(play) == ["j1/2/whole", "j1/3/whole", "j2/4/whole"]
 
 
 def test_after_one_that_failed_a_job_waits_and_says_how_to_go_on() -> None:
@@ -140,3 +149,50 @@ def test_what_comes_after_a_job_of_a_million_frames_keeps_no_list_of_them() -> N
         False,
     ]
     assert not hasattr(left.missing, "__len__")
+
+
+def test_frame_by_frame_one_that_failed_holds_up_no_other() -> None:
+    play = farm()
+    begin(play, "a", "1-6")
+    begin(play, "b", "1-6", after("a", frame_wise=True))
+    while play.sent:
+        for order in play.orders():
+            if order.task == "a/2/whole":
+                play.fail(order)
+            else:
+                play.succeed(order)
+    assert play.jobs["a"].state is JobState.FAILED
+    done = {number for number in range(1, 7) if play.rows["b", number] is TaskState.DONE}
+    assert done == {1, 3, 4, 5, 6}
+    assert play.waits["b"] == ("It waits for frame 2 of job a, which failed. Have it done with: farm retry a")
+    restart(play, NAMES)
+    retry(play, "a")
+    play.finish_all()
+    assert (play.jobs["a"].state, play.jobs["b"].state) == (JobState.DONE, JobState.DONE)
+
+
+def test_frame_by_frame_in_another_order_what_is_there_is_begun() -> None:
+    play = farm()
+    begin(play, "a", "1-100")
+    preview = Control(after=("a",), frame_wise=True, order="preview", priority=60)
+    begin(play, "b", "1-100", preview)
+    for _ in range(40):
+        play.succeed(play.orders()[0])
+    done = {n for (of_job, n), state in play.rows.items() if of_job == "b" and state is TaskState.DONE}
+    assert len(done) > 5
+    assert play.rows["b", 100] is TaskState.WAITING
+    play.finish_all()
+    assert play.jobs["b"].state is JobState.DONE
+
+
+def test_of_frames_that_wait_for_another_job_few_are_opened() -> None:
+    play = farm()
+    begin(play, "a", "1-1000000")
+    begin(play, "b", "1-1000000", Control(after=("a",), frame_wise=True, order="preview"))
+    assert "b" not in {job_id for job_id, _ in play.rows}, "nothing of it is there yet"
+    for order in play.orders()[:2]:
+        play.succeed(order)
+    assert {n for job_id, n in play.rows if job_id == "b"} <= {1, 2, 500_001, 1_000_000}
+    play.tell(told.ControlAsked("a", Control(paused=True)))
+    play.finish_all()
+    assert len([n for job_id, n in play.rows if job_id == "b"]) < 70

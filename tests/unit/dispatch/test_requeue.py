@@ -7,6 +7,7 @@ from farm.domain.control import Control
 from farm.domain.frames import FrameRange
 from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
+from farm.domain.work import Cause, Failure
 from tests.unit.dispatch.play import Play, report, worker
 from tests.unit.dispatch.rebirth import restart, retry
 
@@ -124,3 +125,43 @@ def test_frames_of_a_proof_begin_again_in_the_class_of_what_they_verify() -> Non
     play.finish_all()
     assert play.jobs["v1"].state is JobState.DONE
     assert sorted(proof.proof.frame for proof in play.proofs) == list(range(1, 10))
+
+
+def test_what_is_to_begin_again_ends_with_a_job_that_is_cancelled_in_the_same_turn() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    play.submit("a", first=16, frames="1-3", tiles="auto")
+    play.finish_all()
+    play.add("a", play.plans["a"].ranges, "b1", samples=64, frames="1-3")
+    play.succeed(play.orders()[0])
+    play.held = True
+    play.tell(told.RequeueAsked("b1", FrameRange.parse("1-3")))
+    play.tell(told.CancelAsked("b1"))
+    assert play.rows["b1", 1] is TaskState.CANCELLED
+    play.held = False
+    retry(play, "b1")
+    for attempt_id in play.cancelled:
+        play.tell(told.Failed(attempt_id, Failure(cause=Cause.CANCELLED, what="Cancelled.")))
+    play.finish_all()
+    assert play.jobs["b1"].state is JobState.DONE
+    assert {play.rows["b1", number] for number in (1, 2, 3)} == {TaskState.DONE}
+
+
+def test_a_frame_that_is_queued_again_is_not_what_its_job_failed_of() -> None:
+    play = Play()
+    play.join(worker("w1"))
+    play.submit("j1", frames="1-5", tiles="none")
+    play.succeed(play.orders()[0])
+    for number in range(1, 6):
+        while play.rows["j1", number] is TaskState.RUNNING:
+            if number in (2, 4):
+                play.fail(play.orders()[0], what=f"Frame {number} is odd.")
+            else:
+                play.succeed(play.orders()[0])
+        if number == 4:
+            play.tell(told.RequeueAsked("j1", FrameRange.parse("2")))
+            play.succeed(play.orders()[0])
+    while play.sent:
+        play.succeed(play.orders()[0])
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.jobs["j1"].error == "1 of 5 frames failed. Frame 4: Frame 4 is odd. (3 tries)"

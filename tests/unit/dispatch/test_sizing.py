@@ -338,3 +338,34 @@ def test_costs_of_an_earlier_job_of_the_scene_decide_a_still() -> None:
         play.succeed(play.orders()[0])
         assert play.plans["j1"].grid == grid
         assert play.core.state.jobs["j1"].costs.seen == 1
+
+
+def test_where_a_part_of_a_revision_fails_the_others_are_not_rendered_in_vain() -> None:
+    play = straggling(4)
+    number, _ = left(play)
+    play.pass_time(150.0)
+    bad = TaskKey("j1", TaskKind.TILE, int(number), 0)
+    while play.tasks[bad] is not TaskState.FAILED:
+        parts = {order.task: order for order in play.orders(TaskKind.TILE)}
+        if str(bad) in parts:
+            play.fail(parts[str(bad)])
+        else:  # for whom it failed waits for another
+            play.end(next(iter(parts.values())))
+    assert len(play.open_keys("j1")) == 1
+    assert play.tasks_sent == {f"{number}/whole"}
+    assert play.cancelled
+    play.end(play.one(f"{number}/whole"))
+    assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_an_attempt_that_was_lost_and_came_late_is_paid_once() -> None:
+    play = Sized()
+    play.begin(1, frames="1", tiles="none")
+    info, order = play.core.state.workers["w0"].info, play.one("1/whole")
+    play.now += 10
+    play.lose("w0")
+    play.now += 5
+    play.come_back(info, order)
+    play.end(order, after=7)
+    assert play.jobs["j1"].state is JobState.DONE
+    assert play.costs[-1].costs.spent == pytest.approx(22)

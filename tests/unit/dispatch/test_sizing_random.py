@@ -46,6 +46,7 @@ class SizingFarm(Farm):
 
     @rule(seconds=st.sampled_from([60.0, 300.0, 3000.0]))
     def wait_long(self, seconds: float) -> None:
+        self.play.held = False
         self.play.now += seconds
         self.play.assign()
 
