@@ -38,7 +38,7 @@ def changed(page: Page, record: do.FrameChanged) -> None:
 
 
 def class_settled(page: Page, record: do.ClassSettled) -> None:
-    settled = record.render_class.model_dump_json()
+    settled = record.render_class.text
     frames.change(page.batch, record.job_id, record.frame, render_class=settled)
 
 
@@ -84,8 +84,4 @@ def pieces_dropped(page: Page, record: do.PiecesDropped) -> None:
 
 
 def _recuts(recuts: tuple[Recut, ...]) -> str | None:
-    return json.dumps([recut.model_dump(mode="json") for recut in recuts]) if recuts else None
-
-
-def _told(recuts: tuple[Recut, ...]) -> str | None:
     return json.dumps([recut.model_dump(mode="json") for recut in recuts]) if recuts else None

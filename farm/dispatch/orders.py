@@ -19,13 +19,16 @@ def order_for(job: Job, key: TaskKey, frame: Frame | None, attempt_id: str) -> O
     pieces: tuple[PieceRef, ...] = ()
     if frame is not None and key.kind is TaskKind.FINISH:
         pieces = tuple(frame.pieces[tile].ref for tile in sorted(cover_of(job, frame) or ()))
+    device = device_of(job, frame)
+    # The job's own where that will do: what is sent of it is made once for all its orders.
+    own = device is job.settings.device
     return Order(
         attempt_id=attempt_id,
         task=str(key),
         kind=key.kind,
         scene_id=job.scene_id,
         manifest=job.manifest,
-        settings=job.settings.model_copy(update={"device": device_of(job, frame)}),
+        settings=job.settings if own else job.settings.model_copy(update={"device": device}),
         prefix=keys.attempt_prefix(key, attempt_id),
         plan=job.plan if frame is None or job.plan is None else job.plan_of(frame),
         report=job.report,

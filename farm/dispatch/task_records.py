@@ -9,6 +9,8 @@ from farm.domain.states import AttemptState
 from farm.domain.work import Result, Role
 from farm.store import outputs, work
 
+_STORED_ELSEWHERE = {"files", "report", "proof"}
+
 
 def changed(page: Page, record: do.TaskChanged) -> None:
     key = record.key
@@ -48,17 +50,14 @@ def progressed(page: Page, record: do.AttemptProgressed) -> None:
 def ended(page: Page, record: do.AttemptEnded) -> None:
     """The end of an attempt; the files of its result are committed with it."""
     result, failure = record.result, record.failure
-    stored_elsewhere = {"files": (), "report": None, "proof": None}
-    bare_result = result.model_copy(update=stored_elsewhere) if result else None
-    bare_failure = failure.model_copy(update={"files": ()}) if failure else None
     work.change_attempt(
         page.batch,
         record.attempt_id,
         state=record.state.value,
         ended=page.now,
         progress=None,
-        result=bare_result.model_dump_json() if bare_result else None,
-        failure=bare_failure.model_dump_json() if bare_failure else None,
+        result=result.model_dump_json(exclude=_STORED_ELSEWHERE) if result else None,
+        failure=failure.model_dump_json(exclude=_STORED_ELSEWHERE) if failure else None,
     )
     if result is not None:
         _commit_files(page, record, result)

@@ -28,6 +28,11 @@ class Value(BaseModel):
         """This as plain JSON values, made once: not to be changed. For what is sent again and again."""
         return self.model_dump(mode="json")
 
+    @cached_property
+    def text(self) -> str:
+        """This as JSON, made once: for what is written again and again."""
+        return self.model_dump_json()
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; what was computed from the old ones and kept is computed anew."""
         copied = super().model_copy(update=update, deep=deep)

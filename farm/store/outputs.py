@@ -51,7 +51,7 @@ def add(
         "bytes": file.blob.bytes,
         "sha256": file.blob.sha256,
         "media_type": file.media_type,
-        "render_class": None if render_class is None else render_class.model_dump_json(),
+        "render_class": None if render_class is None else render_class.text,
     }
     batch.add(outputs, values)
     return number

@@ -32,7 +32,7 @@ class FailedRow:
 
 def put(where: Connection | Batch, info: WorkerInfo, state: str, attempt_id: str | None, now: float) -> None:
     """Write what a worker is and does."""
-    values = {"info": info.model_dump_json(), "state": state, "attempt_id": attempt_id, "since": now}
+    values = {"info": info.text, "state": state, "attempt_id": attempt_id, "since": now}
     batch_of(where).put(workers, (info.worker_id,), values)
 
 

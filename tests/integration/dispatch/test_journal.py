@@ -19,7 +19,10 @@ from farm.domain.work import Cause, Failure, Progress, Result, Role, Seconds
 from farm.store import Connection, Database, jobs, scenes
 from tests.unit.dispatch.play import AVX2, MANIFEST, SSE, stored, worker
 
-TABLES = ("jobs", "frames", "tasks", "attempts", "outputs", "workers", "failed_workers", "set_aside", "proofs")
+TABLES = (
+    *("jobs", "frames", "tasks", "attempts", "outputs", "proofs"),
+    *("workers", "failed_workers", "set_aside"),
+)
 #: Events of which only the last of a turn is told, by what they are of.
 PASSING = {
     "tile.state": ("frame", "tile"),
@@ -135,7 +138,8 @@ def without_passed(told: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
         about: object = number
         if (names := PASSING.get(str(kind))) is not None:
             body = json.loads(str(data))
-            about = (kind, job_id, *(body[name] for name in names))
+            of = None if "attempt" in names else job_id  # an attempt is of one job, which need not be said
+            about = (kind, of, *(body[name] for name in names))
         kept.pop(about, None)
         kept[about] = event
     return list(kept.values())
