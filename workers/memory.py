@@ -17,6 +17,11 @@ class Room:
     gpu: int
 
 
+def of_host(failed: AttemptFailed) -> bool:
+    """Whether it was the machine's memory that ran out, and not the GPU's."""
+    return failed.cause is Cause.OUT_OF_MEMORY and shortage.GPU not in failed.what
+
+
 def worded(failed: AttemptFailed, room: Room) -> str:
     """What happened; where memory ran out, with what was used of it and what this worker has."""
     if failed.cause is not Cause.OUT_OF_MEMORY:

@@ -37,7 +37,7 @@ from workers.lender import Lender, Senses
 from workers.lending import Away
 from workers.logs import AttemptLog
 from workers.machine import Machine, this_machine
-from workers.memory import Room, worded
+from workers.memory import Room, of_host, worded
 from workers.outbox import Outbox
 from workers.probing import probed
 from workers.protocol import Ready
@@ -392,6 +392,7 @@ def _told(failed: AttemptFailed, order: Order, room: Room, log_tail: str = "") -
         cause=failed.cause,
         what=worded(failed, room),
         cure=failed.cure,
+        host=of_host(failed),
         log_tail=log_tail,
         pieces=tuple(sorted(given.intersection(failed.pieces))),
     )

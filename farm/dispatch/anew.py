@@ -87,7 +87,7 @@ def begin_anew(
     desk.boards[job.id].refile(frame.number)
 
 
-def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> None:
+def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int, *, host: bool) -> None:
     """A frame that has too little memory where it is begins anew as a whole where there are ``memory`` bytes.
 
     What else of it is rendered in its old class is given up.
@@ -99,7 +99,7 @@ def move_frame(desk: Desk, job: Job, frame: Frame, move: Move, memory: int) -> N
     begin_anew(desk, job, frame, tasks, move.why, move.device)
     for task in job.tasks.values():
         if task.key.frame == frame.number and task.key.kind in (TaskKind.FRAME, TaskKind.TILE):
-            task.memory = max(task.memory, memory)
+            task.need(memory, host=host)
             desk.state.cramped.setdefault(task.key)
     desk.boards[job.id].refile(frame.number)
 

@@ -111,7 +111,9 @@ def failed(
     blamed = blamed and not foreign and not pieces
     verdict = FREE
     if blamed:
-        verdict = judge(job, task, failure.cause, attempt.worker_id, desk.state.workers.values())
+        verdict = judge(
+            job, task, failure.cause, attempt.worker_id, desk.state.workers.values(), host=failure.host
+        )
         failure = _with_memory(desk, job, task, attempt, failure, verdict)
         standing.blame(desk, attempt.key, attempt.worker_id, failure.cause)
     elif frame is not None and any(frame.pieces[tile].ref.renders >= MAX_FAILURES for tile in pieces):
@@ -133,8 +135,8 @@ def failed(
         _given_up(desk, job, task, failure, verdict, pieces)
         return
     task.not_before = now + verdict.delay
-    task.memory = max(task.memory, verdict.memory)
-    if task.memory:
+    task.need(verdict.memory, host=failure.host)
+    if task.picky:
         desk.state.cramped.setdefault(task.key)
     desk.step_task(task, TaskEvent.RETRY)
     desk.task_changed(task)
@@ -143,7 +145,7 @@ def failed(
     if frame is not None and pieces:
         pieces_anew(desk, job, frame, pieces, failure.what)
     elif frame is not None and verdict.move is not None:
-        move_frame(desk, job, frame, verdict.move, verdict.memory)
+        move_frame(desk, job, frame, verdict.move, verdict.memory, host=failure.host)
 
 
 #: Failures that may be their worker's, so that the task is tried elsewhere first.
@@ -173,7 +175,7 @@ def _with_memory(
     worker = desk.state.workers.get(attempt.worker_id)
     if failure.cause is not Cause.OUT_OF_MEMORY or worker is None:
         return failure
-    had = memory_for(job, task, worker)
+    had = memory_for(job, task, worker, host=failure.host)
     cure = failure.cure if verdict.retry else too_big(had, allowed=job.control.other_class)
     return failure.model_copy(update={"memory": had, "cure": cure})
 

@@ -22,7 +22,7 @@ _OF_A_CLASS = frozenset({TaskKind.TILE, TaskKind.VERIFY})
 #: Rank, as which number the frame is begun, piece, race: the smallest is the most urgent.
 type Place = tuple[int, int, int, int]
 #: What waiting tasks that render ask of a worker: a device, a render class where theirs has one, and bytes.
-type Drawer = tuple[Device, RenderClass | None, int]
+type Drawer = tuple[Device, RenderClass | None, tuple[int, int]]
 
 
 class Board:
@@ -106,7 +106,7 @@ class Board:
             return None
         frame = self.job.frames.get(task.key.frame)
         settled = None if frame is None or task.key.kind not in _OF_A_CLASS else frame.render_class
-        return device_of(self.job, frame), settled, task.memory
+        return device_of(self.job, frame), settled, (task.memory, task.host_memory)
 
     def _put(self, task: Task) -> None:
         if task.not_before:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from farm.dispatch.board import Board, Drawer, Place
 from farm.dispatch.dependencies import held_up, waits_for
 from farm.dispatch.desk import Desk
-from farm.dispatch.fitness import memory_for, memory_on, trusts
+from farm.dispatch.fitness import fits_into, memory_on, trusts
 from farm.dispatch.planned import begin
 from farm.dispatch.policy import can_render, class_on, fits, in_turn, meets
 from farm.dispatch.roster import Kind
@@ -67,7 +67,7 @@ def _next(desk: Desk, job: Job, now: float) -> tuple[Task, Worker] | None:
         return None
     kinds = desk.roster.free_kinds()
     for _, task in board.urgent:
-        able = [kind for kind in kinds if memory_for(job, task, kind.sample) >= task.memory]
+        able = [kind for kind in kinds if fits_into(job, task, kind.sample)]
         if worker := _best(desk, job, task, able, now):
             return task, worker
     if board.waiting and (found := _warm(desk, job, board, now) or _by_place(desk, job, board, kinds, now)):
@@ -116,10 +116,10 @@ def _by_place(
 
 def _suits(job: Job, drawer: Drawer, sample: Worker) -> bool:
     """Whether workers as this one can do what lies in a drawer."""
-    device, settled, memory = drawer
+    device, settled, (memory, of_host) = drawer
     if not can_render(sample, device) or not meets(sample, job.control.needs, device):
         return False
-    if memory_on(sample, device) < memory:
+    if memory_on(sample, device) < memory or sample.info.memory < of_host:
         return False
     return settled is None or class_on(sample, device) in (None, settled)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from farm.dispatch.anew import move_frame
 from farm.dispatch.desk import Desk
 from farm.dispatch.ends import end_frame, end_job, maybe_end
-from farm.dispatch.fitness import memory_for
+from farm.dispatch.fitness import fits_into, memory_for
 from farm.dispatch.ladder import way_out
 from farm.dispatch.policy import CLASS_PATIENCE, may_take
 from farm.dispatch.refusals import gigabytes, too_big
@@ -28,7 +28,7 @@ def tend(desk: Desk) -> None:
     for key in list(state.cramped):
         job = state.jobs.get(key.job_id)
         task = None if job is None else job.tasks.get(key)
-        if job is None or task is None or not task.memory:
+        if job is None or task is None or not task.picky:
             del state.cramped[key]
         elif not _starves(desk, job, task):
             state.cramped[key] = None
@@ -47,15 +47,19 @@ def _starves(desk: Desk, job: Job, task: Task) -> bool:
     able = desk.roster.offering(job, () if frame is None else frame.foreign)
     if any(may_take(job, task, worker) for worker in able):
         return False
-    return any(memory_for(job, task, worker) < task.memory for worker in able)
+    return not all(fits_into(job, task, worker) for worker in able)
 
 
 def _no_more(desk: Desk, job: Job, task: Task) -> None:
-    had = task.memory - 1
+    of_host = not task.memory or all(
+        memory_for(job, task, worker) >= task.memory for worker in desk.state.workers.values()
+    )
+    needed = task.host_memory if of_host else task.memory
+    had = needed - 1
     frame = None if task.key.frame is None else job.frames[task.key.frame]
-    move = way_out(job, task, had, desk.state.workers.values())
+    move = way_out(job, task, had, desk.state.workers.values(), host=of_host)
     if frame is not None and move is not None:
-        move_frame(desk, job, frame, move, task.memory)
+        move_frame(desk, job, frame, move, needed, host=of_host)
         return
     what = f"It does not fit into {gigabytes(had)} of memory, and no worker is left that has more."
     cure = too_big(had, allowed=job.control.other_class)

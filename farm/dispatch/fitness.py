@@ -38,9 +38,14 @@ def memory_on(worker: Worker, device: Device) -> int:
     return worker.info.memory if device is Device.CPU else worker.info.render_memory
 
 
-def memory_for(job: Job, task: Task, worker: Worker) -> int:
-    """Bytes that this worker has for a task."""
-    if task.key.kind in _ON_CPU:
+def memory_for(job: Job, task: Task, worker: Worker, *, host: bool = False) -> int:
+    """Bytes that this worker has for a task; ``host``: that its machine has."""
+    if host or task.key.kind in _ON_CPU:
         return memory_on(worker, Device.CPU)
     frame = None if task.key.frame is None else job.frames.get(task.key.frame)
     return memory_on(worker, device_of(job, frame))
+
+
+def fits_into(job: Job, task: Task, worker: Worker) -> bool:
+    """Whether this worker has the memory that a task is known to need."""
+    return memory_for(job, task, worker) >= task.memory and worker.info.memory >= task.host_memory

@@ -156,6 +156,7 @@ class _Case:
     task: Task
     on: str
     workers: Collection[Worker]
+    host: bool  # it is the machine's memory that matters
 
     @property
     def others(self) -> set[str]:
@@ -165,22 +166,31 @@ class _Case:
     @property
     def had(self) -> int:
         """Bytes of the worker that it failed on; 0 where that is gone."""
-        sizes = (memory_for(self.job, self.task, w) for w in self.workers if w.info.worker_id == self.on)
+        sizes = (self.memory(w) for w in self.workers if w.info.worker_id == self.on)
         return next(sizes, 0)
+
+    def memory(self, worker: Worker) -> int:
+        """Bytes that a worker has, of those that matter."""
+        return memory_for(self.job, self.task, worker, host=self.host)
 
     def offers(self, bytes_: int, *, untried: bool = False) -> bool:
         """Whether a worker with so much could do it."""
         return any(
             may_take(self.job, self.task, other)
-            and memory_for(self.job, self.task, other) >= bytes_
+            and self.memory(other) >= bytes_
             and not (untried and other.info.worker_id in self.task.failed_on | {self.on})
             for other in self.workers
         )
 
 
-def judge(job: Job, task: Task, cause: Cause, on: str, workers: Collection[Worker]) -> Verdict:
-    """The first rung that holds, for a try that failed on the worker ``on``."""
-    case = _Case(job, task, on, workers)
+def judge(
+    job: Job, task: Task, cause: Cause, on: str, workers: Collection[Worker], *, host: bool = False
+) -> Verdict:
+    """The first rung that holds, for a try that failed on the worker ``on``.
+
+    ``host``: of memory it was its machine's that ran out.
+    """
+    case = _Case(job, task, on, workers, host)
     for rung in LADDER[cause]:
         if _spent(task, rung.tally) <= (rung.most or 0) or rung.most is None:
             verdict = _taken(rung, case)
@@ -198,7 +208,7 @@ def _spent(task: Task, tally: Tally) -> int:
 def _taken(rung: Rung, case: _Case) -> Verdict | None:
     """What the rung leads to, if it holds."""
     delay = min(rung.delay * 2**case.task.stalls, rung.longest) if rung.delay else 0.0
-    verdict = Verdict(rung.step, rung.tally, delay, case.task.memory)
+    verdict = Verdict(rung.step, rung.tally, delay)
     match rung.where:
         case Where.ANYWHERE:
             return verdict
@@ -210,15 +220,16 @@ def _taken(rung: Rung, case: _Case) -> Verdict | None:
             more = case.had + 1
             return Verdict(rung.step, rung.tally, memory=more) if case.offers(more) else None
         case Where.AS_BIG:
-            first = case.task.memory < max(case.had, 1)
+            known = case.task.host_memory if case.host else case.task.memory
+            first = known < max(case.had, 1)
             fair = first and case.offers(case.had, untried=True)
             return Verdict(rung.step, rung.tally, memory=case.had) if fair else None
         case Where.OTHER_CLASS:
-            move = way_out(case.job, case.task, case.had, case.workers)
+            move = way_out(case.job, case.task, case.had, case.workers, host=case.host)
             return None if move is None else Verdict(rung.step, rung.tally, memory=case.had + 1, move=move)
 
 
-def way_out(job: Job, task: Task, had: int, workers: Collection[Worker]) -> Move | None:
+def way_out(job: Job, task: Task, had: int, workers: Collection[Worker], *, host: bool) -> Move | None:
     """Where the frame of a task may begin anew for which ``had`` bytes were too few; None: nowhere.
 
     Only what renders can move, and a verification has no class but that of what it verifies.
@@ -230,7 +241,8 @@ def way_out(job: Job, task: Task, had: int, workers: Collection[Worker]) -> Move
         return None
     device = device_of(job, frame)
     trusted = [worker for worker in workers if trusts(job, worker)]
-    if any(_another_class(worker, frame, device) and memory_on(worker, device) > had for worker in trusted):
+    where = Device.CPU if host else device
+    if any(_another_class(worker, frame, device) and memory_on(worker, where) > had for worker in trusted):
         return Move(frame.device, _why(frame, had, "another render class"))
     if device is not Device.CPU and any(memory_on(worker, Device.CPU) > had for worker in trusted):
         return Move(Device.CPU, _why(frame, had, "the CPU"))

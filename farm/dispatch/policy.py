@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from farm.dispatch.covering import cover_of
-from farm.dispatch.fitness import device_of, memory_for, memory_on, serves, trusts
+from farm.dispatch.fitness import device_of, fits_into, memory_on, serves, trusts
 from farm.dispatch.state import Job, Task, Worker
 from farm.domain.control import Needs
 from farm.domain.job import Device
@@ -40,7 +40,7 @@ def meets(worker: Worker, needs: Needs, device: Device) -> bool:
 
 def may_take(job: Job, task: Task, worker: Worker) -> bool:
     """Could this worker do this task, if both were free?"""
-    return memory_for(job, task, worker) >= task.memory and suits(job, task, worker)
+    return fits_into(job, task, worker) and suits(job, task, worker)
 
 
 def suits(job: Job, task: Task, worker: Worker) -> bool:

@@ -41,7 +41,7 @@ def load_state(connection: Connection, now: float = 0.0) -> State:
             moved = max(now, attempt.started)
             state.attempts[attempt.id] = Attempt(*at, attempt.progress, moved, watched=False)
         state.lost |= {attempt.id: attempt for attempt in _lost(connection, job)}
-        state.cramped |= {key: None for key, task in job.tasks.items() if task.memory}
+        state.cramped |= {key: None for key, task in job.tasks.items() if task.picky}
     after = {other for job in state.jobs.values() for other in job.control.after}
     state.ended = load_ended(connection, after - state.jobs.keys())
     return state
@@ -138,7 +138,7 @@ def _remember_tries(connection: Connection, job: Job) -> None:
         if attempt.result is not None or (failure is not None and failure.cause in ELSEWHERE):
             task.failed_on.add(attempt.worker_id)
         if failure is not None:
-            task.memory = max(task.memory, failure.memory)
+            task.need(failure.memory, host=failure.host)
 
 
 def _lost(connection: Connection, job: Job) -> list[Attempt]:

@@ -225,8 +225,9 @@ def _asks(job: Job, task: Task) -> tuple[object, ...]:
     """All that decides who may take a task."""
     frame = None if task.key.frame is None else job.frames[task.key.frame]
     if frame is None:
-        return task.key.kind, task.memory
-    return task.key.kind, task.memory, frame.render_class, frame.device, frozenset(frame.foreign)
+        return task.key.kind, task.memory, task.host_memory
+    memory = (task.memory, task.host_memory)
+    return task.key.kind, memory, frame.render_class, frame.device, frozenset(frame.foreign)
 
 
 def _probe_if_due(desk: Desk, worker_id: str, aside: Aside) -> None:

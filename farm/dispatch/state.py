@@ -37,8 +37,21 @@ class Task:
     not_before: float = 0.0  # retry later, seconds since the epoch
     attempt: str | None = None
     memory: int = 0  # bytes that its worker must have, as others with less, or as much, had too little
+    host_memory: int = 0  # the same, of its machine: what a GPU has is of no help there
     failed_on: set[str] = field(default_factory=set)
     story: deque[str] = field(default_factory=lambda: deque(maxlen=STORY))  # its last events
+
+    def need(self, memory: int, *, host: bool) -> None:
+        """From now on it needs a worker with so many bytes, of its machine or of what it renders on."""
+        if host:
+            self.host_memory = max(self.host_memory, memory)
+        else:
+            self.memory = max(self.memory, memory)
+
+    @property
+    def picky(self) -> bool:
+        """Whether some workers have too little memory for it."""
+        return bool(self.memory or self.host_memory)
 
 
 @dataclass(slots=True)

@@ -211,7 +211,8 @@ class Failure(Value):
     cure: str = ""
     log_tail: str = ""
     files: tuple[StoredFile, ...] = ()  # the log, mostly
-    memory: int = 0  # bytes that its worker had, where they were too few
+    memory: int = 0  # bytes that its worker had, where they were too few …
+    host: bool = False  # … of its machine, whatever it renders on; else of what it renders on
     pieces: tuple[int, ...] = ()  # of a finish: pieces that are at fault and are to be rendered again
 
 

@@ -11,6 +11,7 @@ from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKind
 from farm.domain.work import Cause, Failure, Order, RenderClass, WorkerInfo
 from tests.unit.dispatch.play import AVX2, SSE, Play, worker
+from tests.unit.dispatch.rebirth import restart
 
 SMALL = RenderClass(blender="5.2.3 abc", device="OPTIX", kernel="sm_89")
 LARGE = RenderClass(blender="5.2.3 abc", device="OPTIX", kernel="sm_90")
@@ -289,6 +290,53 @@ def test_or_its_frame_begins_anew_on_another_class_where_the_job_allows_it() -> 
     assert set(on(play)) == {"w3"}
     play.finish_all()
     assert play.jobs["j1"].state is JobState.DONE
+
+
+def test_where_the_machine_s_memory_ran_out_a_larger_gpu_is_no_help() -> None:
+    few, larger, roomy = gpu("few", 24, host=16), gpu("larger", 48, host=16), gpu("roomy", 8, host=64)
+    play = farm_of(few)
+    planned(play)
+    play.join(larger, roomy)
+    play.fail(play.orders()[0], Cause.OUT_OF_MEMORY, TOO_LITTLE, host=True)
+    assert on(play) == {"roomy": "j1/1/whole"}
+    assert [ended.failure.memory for ended in play.failures if ended.failure] == [16_000_000_000]
+    too_little(play)
+    assert on(play) == {}, "one with a GPU of more than 8 GB has a machine of 16 GB"
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert "No worker that could render it has more than 8.0 GB" in play.jobs["j1"].error
+
+
+def test_that_the_machine_s_memory_was_too_small_is_known_after_a_restart() -> None:
+    play = farm_of(gpu("few", 24, host=16))
+    planned(play)
+    play.join(gpu("roomy", 8, host=64))
+    play.fail(play.orders()[0], Cause.OUT_OF_MEMORY, TOO_LITTLE, host=True)
+    restart(play, set())
+    play.join(gpu("tiny", 80, host=8))
+    assert on(play) == {}
+    play.join(gpu("roomy", 8, host=64))
+    assert on(play) == {"roomy": "j1/1/whole"}
+
+
+def test_a_task_that_lacked_both_memories_goes_where_there_is_more_of_both() -> None:
+    play = farm_of(gpu("few", 24, host=16))
+    planned(play)
+    play.join(gpu("roomy", 8, host=64))
+    play.fail(play.orders()[0], Cause.OUT_OF_MEMORY, TOO_LITTLE, host=True)
+    assert on(play) == {"roomy": "j1/1/whole"}
+    play.join(gpu("both", 12, host=32))
+    too_little(play)
+    assert on(play) == {"both": "j1/1/whole"}
+
+
+def test_the_machine_s_memory_may_be_found_on_another_render_class() -> None:
+    play = farm_of(gpu("few", 24, SMALL, host=16))
+    planned(play, other_class=True, tiles="2x1", device="optix")
+    play.join(gpu("roomy", 8, LARGE, host=64))
+    while not play.failures:
+        [order] = [order for order in play.orders() if play.where[order.attempt_id] == "few"]
+        play.fail(order, Cause.OUT_OF_MEMORY, TOO_LITTLE, host=True)
+    assert set(on(play)) == {"roomy"}
 
 
 def test_an_inspection_that_no_worker_has_the_memory_for_ends_the_job() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from farm.domain.work import Cause
 from workers.failures import AttemptFailed
-from workers.memory import Room, worded
+from workers.memory import Room, of_host, worded
 from workers.shortage import GPU, HOST, missing
 
 ROOM = Room(host=64_000_000_000, gpu=24_200_000_000)
@@ -48,3 +48,9 @@ def test_words_name_what_there_is_and_what_was_used() -> None:
 
 def test_other_failures_say_nothing_of_memory() -> None:
     assert worded(AttemptFailed(Cause.CRASH, "Blender crashed."), ROOM) == "Blender crashed."
+
+
+def test_the_machine_s_memory_is_told_apart_from_the_gpu_s() -> None:
+    assert of_host(AttemptFailed(Cause.OUT_OF_MEMORY, "Blender ran out of memory."))
+    assert not of_host(AttemptFailed(Cause.OUT_OF_MEMORY, f"Blender ran out of {GPU} for frame 3."))
+    assert not of_host(AttemptFailed(Cause.CRASH, "Blender crashed."))
