@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from farm.domain.telling import MOMENT
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_MOMENT = Markup('<time datetime="{}Z" data-clock>{} UTC</time>{}')
 
 
 def duration(seconds: float) -> str:
@@ -52,11 +53,10 @@ def utc(then: float, now: float) -> str:
 
 def moments(text: str) -> Markup:
     """A sentence as HTML, its moments in UTC marked so that the browser tells them in its own zone."""
-    return Markup(
-        MOMENT.sub(
-            lambda found: f'<time datetime="{found[1].replace(" ", "T")}Z" data-clock>{found[0]}</time>',
-            str(escape(text)),
-        )
+    said, *rest = MOMENT.split(text)
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    return Markup().join(
+        [escape(said), *(_MOMENT.format(at.replace(" ", "T"), at, after) for at, after in pairs)]
     )
 
 
