@@ -79,6 +79,10 @@ class Roster:
         """Kinds of which a worker is free."""
         return [kind for kind in self._kinds.values() if kind.free]
 
+    def kind_of(self, worker_id: str) -> Kind:
+        """What a worker is. Raises KeyError where it is not here."""
+        return self._entries[worker_id].kind
+
     def at(self, job_id: str) -> list[Worker]:
         """Free workers that last rendered for this job."""
         return list(self._at.get(job_id, {}).values())

@@ -89,6 +89,16 @@ class Frame:
     stranded: float | None = None  # since when no worker offers its class
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How the last ``left`` frames of a job are cut (None: they stay whole), and why: for a moment."""
+
+    when: float  # seconds since the epoch
+    left: int
+    workers: int
+    cut: tuple[Recut, str] | None
+
+
 @dataclass(slots=True)
 class Job:
     """A job that has not ended. `opened` and `done` count frames.
@@ -108,6 +118,7 @@ class Job:
     learned: Learned | None = None  # what `costs` follow from, since the first of it was learned here
     told_costs: float = 0.0  # when they were last written down
     ways: dict[int, list[Way]] = field(default_factory=dict)  # in which its frames may be cut, for so many
+    decided: Decided | None = None  # of its last frames
     #: Costs of an earlier job of the scene, and the pixels times samples of its frames.
     earlier_costs: tuple[Costs, float] | None = None
     waits: str = ""  # for what, as it was last told

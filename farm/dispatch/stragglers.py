@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from farm.dispatch import instructions as do
 from farm.dispatch.covering import cover_of
 from farm.dispatch.desk import Desk
-from farm.dispatch.fitness import serves
+from farm.dispatch.fitness import serves, trusts
 from farm.dispatch.policy import class_on, may_take
 from farm.dispatch.remaining import costs_from, hand, seconds_left, share_of_task
-from farm.dispatch.state import Attempt, Frame, Job, State, Worker
+from farm.dispatch.state import Attempt, Frame, Job, State, Task, Worker
 from farm.dispatch.tail import of_one_class, sizes_itself, ways_for
 from farm.domain.costs import Costs
 from farm.domain.plan import Recut
@@ -64,7 +64,7 @@ def help_out(desk: Desk, now: float) -> bool:
     for left, attempt in slow:
         job = state.jobs[attempt.key.job_id]
         frame = job.frames[attempt.key.frame or 0]
-        best = _best(state, job, frame, attempt, left, idle) if idle else None
+        best = _best(desk, job, frame, attempt, left, idle) if idle else None
         if best is not None:
             _begin(desk, best)
             helped = True
@@ -87,18 +87,36 @@ def _slow(state: State, now: float) -> Iterator[tuple[float, Attempt]]:
 
 
 def _best(
-    state: State, job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worker]
+    desk: Desk, job: Job, frame: Frame, attempt: Attempt, left: float, idle: list[Worker]
 ) -> _Help | None:
-    costs = costs_from(state, job, attempt)
+    costs = costs_from(desk.state, job, attempt)
     if costs is None or costs.sync * _CLEARLY > left:
         return None
     task = job.tasks[attempt.key]
-    able = [worker for worker in idle if worker.info.worker_id not in task.failed_on]
-    able = [worker for worker in able if may_take(job, task, worker)]
+    able = _able(desk, job, frame, task, idle)
     costs = costs.model_copy(update={"render": costs.render * share_of_task(job, attempt.key)})
     ways = (_raced(job, attempt, costs, left, able), _cut(job, frame, attempt, costs, left, able))
     good = [way for way in ways if way and way.seconds * _CLEARLY < left and way.seconds + _AT_LEAST < left]
     return min(good, key=lambda way: way.seconds, default=None)
+
+
+def _able(desk: Desk, job: Job, frame: Frame, task: Task, idle: list[Worker]) -> list[Worker]:
+    """Those of the idle workers that may do a task, the readiest first; of many some."""
+    without = task.failed_on | frame.foreign
+    kinds = {
+        id(desk.roster.kind_of(worker.info.worker_id))
+        for worker in desk.roster.offering(job, without)
+        if may_take(job, task, worker)
+    }
+    able = [
+        worker
+        for worker in idle
+        if worker.info.worker_id not in without
+        and id(desk.roster.kind_of(worker.info.worker_id)) in kinds
+        and trusts(job, worker)
+    ]
+    able.sort(key=lambda worker: (worker.scene_id != job.scene_id, -worker.speed))
+    return able[: TRIED[-1]]
 
 
 def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
@@ -129,8 +147,9 @@ def _raced(job: Job, attempt: Attempt, costs: Costs, left: float, able: list[Wor
     """The same once more, on the quickest of the idle workers."""
     if not able:
         return None
-    worker = min(able, key=lambda worker: makespan(costs, 1, Way(), [hand(job, worker)]))
-    seconds = makespan(costs, 1, Way(), [hand(job, worker)])
+    best = (able[0], max(able, key=lambda worker: worker.speed))  # the readiest, and the quickest
+    timed = [(makespan(costs, 1, Way(), [hand(job, worker)]), worker) for worker in best]
+    seconds, worker = min(timed, key=lambda each: each[0])
     if attempt.key.tile is None:
         return _Help(attempt, left, seconds, (worker,))
     recut = _recut(job, attempt, 1)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from farm.dispatch.fitness import serves, trusts
 from farm.dispatch.policy import can_render, class_on, meets
 from farm.dispatch.remaining import hand, seconds_left
-from farm.dispatch.state import Job, State, Worker
-from farm.domain.plan import Recut
+from farm.dispatch.state import Decided, Job, State, Worker
+from farm.domain.plan import Plan, Recut
+from farm.domain.scene import SceneReport
 from farm.domain.work import RenderClass
-from farm.planning.area import recut_of, ways_of
+from farm.planning.area import TRIED, recut_of, ways_of
 from farm.planning.cutting import about
 from farm.planning.model import Hand, Way, best_way
 
@@ -22,6 +23,14 @@ from farm.planning.model import Hand, Way, best_way
 _EVEN = 1.02
 #: So many pieces are looked at, at most, to decide about one frame.
 _MOST_PIECES = 4096
+#: Of many workers and many frames, so many, at least, are looked at: others are like them.
+_ENOUGH, _FEW = 128, 8
+#: Up to so many workers a frame may be cut in as many pieces as there are.
+_EXACTLY = 16
+#: What was decided holds for so many seconds, and until so few of the frames are left, as a share: to look
+#: at all workers for each frame would take longer than to render some.
+_MOMENT = 1.0
+_ALIKE = 0.75
 
 
 def sizes_itself(job: Job) -> bool:
@@ -43,14 +52,33 @@ def cut_of(state: State, job: Job, left: int, now: float) -> tuple[Recut, str] |
 
     Those are the frames of which nothing is begun yet.
     """
-    plan, report, costs = job.plan, job.report, job.costs
-    if plan is None or report is None or plan.grid or not sizes_itself(job) or not costs.seen:
+    plan, report = job.plan, job.report
+    if plan is None or report is None or plan.grid or not sizes_itself(job) or not job.costs.seen:
         return None
-    if left >= len(state.workers):
+    workers = len(state.workers)
+    if left >= workers:
         return None
+    known = job.decided
+    if known is None or not _holds(known, left, workers, now):
+        known = job.decided = Decided(now, left, workers, _decide(state, job, plan, report, left, now))
+    return known.cut
+
+
+def _holds(known: Decided, left: int, workers: int, now: float) -> bool:
+    """Whether it needs no new look: it was just decided for the same workers and about as many frames."""
+    alike = left <= known.left and left > known.left * _ALIKE and workers == known.workers
+    return alike and 0 <= now - known.when < _MOMENT
+
+
+def _decide(
+    state: State, job: Job, plan: Plan, report: SceneReport, left: int, now: float
+) -> tuple[Recut, str] | None:
+    costs = job.costs
     able = able_workers(state, job)
     if len(able) < 2 or left >= len(able):
         return None
+    every = max(1, min(len(able) // _ENOUGH, left // _FEW))
+    able, left = able[::every], left // every
     hands = [hand(job, worker, free) for worker, free in _free(state, able, now)]
     if _ends_with_the_others(job, left, hands):
         return None
@@ -65,7 +93,7 @@ def cut_of(state: State, job: Job, left: int, now: float) -> tuple[Recut, str] |
     recut = recut_of(None, choice.way.pieces, plan, job.settings, report) if choice.way.pieces > 1 else None
     if recut is None:
         return None
-    last = "the last frame" if left == 1 else f"the last {left} frames"
+    last = "the last frame" if left * every == 1 else f"the last {left * every} frames"
     why = (
         f"Cut in {choice.way.pieces}: so {last} will be done in {about(choice.seconds)} instead of "
         f"{about(choice.whole)}."
@@ -136,6 +164,8 @@ def of_one_class(job: Job, workers: Sequence[Worker]) -> list[Worker]:
 
 def ways_for(job: Job, workers: int) -> list[Way]:
     """The ways in which a frame of the job may be cut for so many workers, all proved exact."""
+    if workers > _EXACTLY:  # else each number of workers has its own, and each looks at every tile
+        workers = max(number for number in TRIED if number <= workers)
     if workers not in job.ways:
         assert job.plan is not None  # noqa: S101  of the callers
         assert job.report is not None  # noqa: S101  of the callers
