@@ -8,31 +8,24 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import os
-import platform
 from collections.abc import Sequence
 from typing import Any
 
-from farm.domain.errors import Unavailable, UsageError
-from farm.domain.work import Cause, Failure, Order, Result, WorkerInfo
+from farm.domain.errors import in_one_line
+from farm.domain.work import Cause, Failure, Order, Result
 from farm.storage import Storage, open_storage
 from workers import runtimes, scene_folder, telemetry
 from workers.attempt import Attempt
 from workers.blob_cache import BlobCache
-from workers.children import Child
 from workers.config import WorkerConfig
 from workers.devices import (
     device_for,
-    device_name,
-    driven,
-    driver,
     gpu_memory,
-    render_class,
     worker_device,
 )
 from workers.failures import AttemptFailed, understood
 from workers.home import WorkerHome
-from workers.launch import Folders, launch
+from workers.identity import Identity
 from workers.lender import Lender, Senses
 from workers.lending import Away
 from workers.logs import AttemptLog
@@ -40,7 +33,6 @@ from workers.machine import Machine, this_machine
 from workers.memory import Room, of_host, worded
 from workers.outbox import Outbox
 from workers.probing import probed
-from workers.protocol import Ready
 from workers.runtimes import Runtime
 from workers.sandbox import sandbox_status
 from workers.session import Ground, Modules, Session
@@ -82,13 +74,11 @@ class Worker:
         where the machine's settings say something that cannot be.
         """
         self._config = WorkerConfig.model_validate(config)
-        try:
+        with in_one_line():
             self._machine = this_machine() if machine is None else machine
-        except UsageError as wrong:  # what a process that cannot begin leaves is one line
-            raise UsageError(f"{wrong.what} {wrong.cure}") from wrong
+            self._runtimes = tuple(blenders) if blenders is not None else (runtimes.own(),)
+            self._home = WorkerHome(self._config.scratch_root, self._config.worker_id)
         self._storage = open_storage(self._config.storage_settings) if storage is None else storage
-        self._runtimes = tuple(blenders) if blenders is not None else (runtimes.own(),)
-        self._home = WorkerHome(self._config.scratch_root, self._config.worker_id)
         works, cure = sandbox_status()
         if self._config.sandbox and not works:
             _log.warning("Scenes are rendered without a sandbox. %s", cure)
@@ -99,11 +89,10 @@ class Worker:
             sandbox=self._config.sandbox and works,
             driver_cache=self._home.driver_cache,
         )
+        self._identity = Identity(self._ground, self._runtimes[0], self._machine, self._home.folder)
         self._outbox = Outbox()
         self._numbers = itertools.count(1)
         self._session: Session | None = None
-        self._ready: Ready | None = None
-        self._asking: asyncio.Task[Ready] | None = None
         self._running: tuple[str, asyncio.Task[None]] | None = None
         self._last: asyncio.Task[None] | None = None
         self._probing: asyncio.Task[str] | None = None
@@ -118,30 +107,10 @@ class Worker:
 
         Raises `Unavailable` with a cure where that fails, or the GPU that the worker is for is not there.
         """
-        try:
-            ready = await self._identified()
-            device = worker_device(self._config.device, ready)
-        except AttemptFailed as failed:
-            raise Unavailable(failed.what, failed.cure) from failed
-        host = telemetry.host()
+        info = await self._identity.info()
         if self._lender is not None:
             await self._lender.looked()
-        return WorkerInfo(
-            worker_id=self._config.worker_id,
-            host=platform.node(),
-            pid=os.getpid(),
-            device=device,
-            device_name=device_name(device, ready),
-            threads=self._config.threads or host.threads,
-            memory=host.memory,
-            render_class=render_class(device, ready),
-            sandboxed=self._ground.sandbox,
-            tags=self._machine.tags,
-            gpu_memory=gpu_memory(device),
-            driver=driver(device),
-            price=self._machine.price,
-            away=self._away.why if self._away else "",
-        ).model_dump(mode="json")
+        return info.model_copy(update={"away": self._away.why if self._away else ""}).model_dump(mode="json")
 
     async def start(self, order: dict[str, Any]) -> None:
         """Begin an attempt, an `Order`. Raises ValueError while one is running.
@@ -215,10 +184,10 @@ class Worker:
         if self._lender is not None:
             await self._lender.close()
         await self._end_running()
-        for task in (self._asking, self._probing):
+        for task in (self._identity.asking, self._probing):
             if task is not None:
                 task.cancel()
-        ours = (self._last, self._asking, self._probing, self._leaving)
+        ours = (self._last, self._identity.asking, self._probing, self._leaving)
         if going_on := [task for task in ours if task is not None]:
             await asyncio.wait(going_on)
         await self._drop_session()
@@ -274,7 +243,7 @@ class Worker:
     async def _probed(self) -> str:
         """Why a probe went wrong; what nobody foresaw is told too. ValueError where its owner ended it."""
         try:
-            device = worker_device(self._config.device, await self._identified())
+            device = worker_device(self._config.device, await self._identity.known())
             await probed(self._ground, self._runtimes[0], device, self._home.folder)
         except asyncio.CancelledError:
             if self._away is None:
@@ -304,8 +273,8 @@ class Worker:
 
     async def _prepared(self, order: Order, log: AttemptLog, name: str) -> Attempt:
         """The attempt with its session and folders; an order that is not for this worker stops here."""
-        if self._ready is not None:
-            device_for(order, self._config, self._ready)
+        if self._identity.ready is not None:
+            device_for(order, self._config, self._identity.ready)
         session = await self._session_for(order)
         session.patience = self._ground.patience.learned(order.patience)
         attempt = Attempt(
@@ -350,31 +319,6 @@ class Worker:
         session, self._session = self._session, None
         if session is not None:
             await asyncio.shield(asyncio.ensure_future(session.close()))
-
-    async def _identified(self) -> Ready:
-        """What a render process says of itself, asked once."""
-        if self._ready is None:
-            if self._asking is None or self._asking.done():
-                self._asking = asyncio.create_task(self._ask(), name="asking a render process what it is")
-            self._ready = await asyncio.shield(self._asking)
-        return self._ready
-
-    async def _ask(self) -> Ready:
-        start = launch(
-            "Blender",
-            self._runtimes[0],
-            self._ground.modules.render,
-            Folders(self._home.folder / "asking", self._ground.driver_cache),
-            sandbox=self._ground.sandbox,
-        )
-        log = AttemptLog(self._home.folder / "logs" / "asking.txt")
-        try:
-            child = await Child.start(start, log, self._ground.patience)
-            await child.kill()
-            await asyncio.to_thread(driven)
-            return child.ready
-        finally:
-            log.finish()
 
     def _tidy(self, name: str, session: Session | None, log: AttemptLog) -> None:
         """Delete an attempt's files; runs in a thread, and nobody waits for it."""

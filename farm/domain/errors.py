@@ -16,6 +16,8 @@ to do. The CLI prints the two on two lines; the API sends them as problem detail
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -63,6 +65,15 @@ class TesseraError(Exception):
             cure=self.cure,
             code=self.code,
         )
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """What is raised within tells the cure with what happened: for a process of which one line is left."""
+    try:
+        yield
+    except TesseraError as error:
+        raise type(error)(error.in_a_line) from error
 
 
 class BadInput(TesseraError):

@@ -12,6 +12,7 @@ from farm.domain.errors import (
     Unavailable,
     UsageError,
     error_from_problem,
+    in_one_line,
 )
 
 ALL = [
@@ -75,3 +76,12 @@ def test_a_problem_of_an_unknown_code_is_an_error_all_the_same() -> None:
 
     assert type(error) is TesseraError
     assert error.what == "Short."
+
+
+def test_of_which_one_line_is_left_tells_the_cure_in_it() -> None:
+    with pytest.raises(Unavailable) as told, in_one_line():
+        raise Unavailable("No Blender is here.", "Run: make setup")
+    assert (told.value.what, told.value.cure) == ("No Blender is here. Run: make setup", "")
+    with pytest.raises(UsageError) as usage, in_one_line():
+        raise UsageError("FARM_WORKER_PRICE is “x”.")
+    assert usage.value.in_a_line == "FARM_WORKER_PRICE is “x”."
