@@ -30,7 +30,10 @@ _PASSED_OVER = 64
 
 def give_out(desk: Desk, now: float) -> None:
     """Give the free workers what may be begun, until one of both is at its end."""
-    desk.lanes.serve(lambda job: _begin_one(desk, job, now), lambda: desk.roster.free > 0)
+    while desk.lanes.serve(lambda job: _begin_one(desk, job, now), lambda: desk.roster.free > 0):
+        # A worker that was given something else leaves to others the frames in order that were kept for it.
+        if not desk.roster.free or not any(job.bound for job in desk.state.jobs.values()):
+            return
 
 
 def may_begin(desk: Desk, job: Job, now: float) -> bool:

@@ -40,11 +40,12 @@ class Lanes:
             if not jobs:
                 del self._lanes[lane]
 
-    def serve(self, begin: Callable[[Job], bool], more: Callable[[], bool]) -> None:
+    def serve(self, begin: Callable[[Job], bool], more: Callable[[], bool]) -> int:
         """Ask one job after the other to ``begin`` one thing, for as long as there is ``more`` to give.
 
-        One that cannot is not asked again: what others are given opens nothing to it.
+        One that cannot is not asked again. Gives how many things were begun.
         """
+        before = self._turns
         heap = [self._key(lane) for lane in self._lanes]
         heapify(heap)
         passed: dict[Lane, int] = {}
@@ -65,6 +66,7 @@ class Lanes:
                 self._turns += 1
                 self._served[lane[1]] = self._turns
                 heapreplace(heap, self._key(lane))
+        return self._turns - before
 
     def _key(self, lane: Lane) -> tuple[int, int, int, str]:
         priority, owner = lane

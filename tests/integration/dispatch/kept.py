@@ -12,10 +12,11 @@ from itertools import count
 from farm.dispatch import earlier
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
+from farm.dispatch.again import load_again
 from farm.dispatch.core import Core
 from farm.dispatch.furnish import furnish
 from farm.dispatch.journal import Journal
-from farm.dispatch.recovery import load_job, load_state
+from farm.dispatch.recovery import load_ended, load_job, load_state
 from farm.dispatch.state import Earlier, Job, State
 from farm.domain.job import LOCAL_OWNER, JobSpec
 from farm.domain.states import AttemptState, JobState, TaskState
@@ -42,10 +43,14 @@ class Kept(Play):
         return f"a{next(self.numbers)}"
 
     def take_up(self, job: Job) -> None:
+        if job.id in self.jobs:
+            self._take_up_again(job)
+            return
         spec = JobSpec(
             name=job.id,
             scene_id=MANIFEST.scene_id,
             settings=job.settings,
+            control=job.control,
             proves=job.proves,
             adds_to=job.adds_to,
         )
@@ -57,6 +62,14 @@ class Kept(Play):
             [row] = jobs.by_id(connection, [job.id])
             loaded = load_job(connection, row)
         super().take_up(loaded)
+
+    def _take_up_again(self, job: Job) -> None:
+        with self.store.read() as connection:
+            [row] = jobs.by_id(connection, [job.id])
+            again = load_again(connection, row)
+        assert again.frames == job.frames
+        assert (again.done, again.failed, again.opened) == (job.done, job.failed, job.opened)
+        super().take_up(again)
 
     def earlier(self, job: Job, numbers: list[int]) -> dict[int, Earlier]:
         with self.store.read() as connection:
@@ -125,6 +138,8 @@ class Kept(Play):
             state = load_state(connection)
             waiting = jobs.by_id(connection, jobs.ids_in_states(connection, [JobState.WAITING]))
             fresh = [load_job(connection, row) for row in waiting]
+            after = {other for job in fresh for other in job.control.after}
+            state.ended |= load_ended(connection, after - state.jobs.keys())
         self.core = Core(state, self._number)
         for job in fresh:
             self.apply(self.core.take_up(job))
