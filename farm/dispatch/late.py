@@ -56,6 +56,7 @@ def goes_on(desk: Desk, worker: Worker, attempt_id: str) -> bool:
     del desk.state.lost[attempt_id]
     frame = _run(desk, job, task)
     task.attempt = attempt_id
+    task.failed_on.discard(attempt.worker_id)  # it was not lost there after all; nor does the database say so
     attempt.moved, attempt.watched = desk.now, False
     desk.state.attempts[attempt_id] = attempt
     desk.out.append(do.AttemptResumed(attempt_id, attempt.key, worker.info.worker_id))

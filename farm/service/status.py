@@ -14,7 +14,7 @@ from farm.store import aside, head, jobs, work, workers
 from farm.store.aside import AsideRow
 from farm.store.workers import WorkerRow
 
-#: The dispatcher beats every two seconds; after this many without one it counts as away.
+#: The dispatcher beats every second (`farm.dispatch.headship`); after so many without one it counts as away.
 DISPATCHER_AWAY_SECONDS = 10.0
 
 
