@@ -133,11 +133,12 @@ def finish_frame(request: FinishFrame, link: Link) -> Done:
 
 def encode_video(request: EncodeVideo, link: Link) -> Done:
     behaviour = _behave("encodevideo", link)
-    for picture in request.pictures:
+    listed = json.loads(Path(request.listing).read_text(encoding="utf-8"))
+    for picture in listed["pictures"]:
         if not Path(picture).is_file():
             raise Refusal("internal", f"There is no {picture}.")
-    names = write_movie(Path(request.out_dir), request.frames, behaviour, preview=request.preview)
-    link.send(Count("encoding", len(request.frames), len(request.frames)))
+    names = write_movie(Path(request.out_dir), listed["frames"], behaviour, preview=request.preview)
+    link.send(Count("encoding", len(listed["frames"]), len(listed["frames"])))
     return Done(outputs=names, seconds={"save": 0.02}, notes=["encoded"])
 
 

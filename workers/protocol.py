@@ -126,15 +126,15 @@ class FinishFrame:
 class EncodeVideo:
     """Encode pictures into a movie with Blender's own writer.
 
-    ``frames`` are the pictures' numbers on the timeline, ``pictures`` their paths, in the same order.
+    ``listing`` is a JSON file of two lists: ``frames``, the pictures' numbers on the timeline, and
+    ``pictures``, their paths, in the same order. A line to a child has no room for those of a long movie.
     ``preview`` False: the open scene's own container, codec, rate, size and sound, named as its output
     path says. True: an H.264 movie without sound, called ``preview.mp4``.
     Answer: Done with ``outputs`` (one movie, relative to out_dir) and ``notes``.
     """
 
     look: Look
-    frames: List[int]
-    pictures: List[str]
+    listing: str
     out_dir: str
     preview: bool = False
 

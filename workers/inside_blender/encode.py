@@ -14,6 +14,7 @@ Nothing of the scene's 3D is evaluated. Some settings of a movie do not survive 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -41,15 +42,16 @@ _CURE = "Choose a container, codec, size and rate that go together in the scene'
 
 def encode_video(session: Session, request: EncodeVideo) -> Done:
     """Carry out an `EncodeVideo`; raises `Refusal`, bad-scene for settings that Blender cannot encode."""
-    frames, count = request.frames, len(request.frames)
-    if not frames or count != len(request.pictures) or sorted(set(frames)) != frames:
+    listed = json.loads(Path(request.listing).read_text(encoding="utf-8"))
+    frames, pictures, count = listed["frames"], listed["pictures"], len(listed["frames"])
+    if not frames or count != len(pictures) or sorted(set(frames)) != frames:
         raise Refusal(INTERNAL, "A movie needs one picture of each of its frames, in their order.")
     started = time.monotonic()
     with Changes() as changes:
         scene = look.scene_named(request.look.scene, session.scene)
         changes.set(bpy.context.window, "scene", scene)
         paths.map_outputs(changes, scene, request.out_dir)
-        width, height, floats = _picture(request.pictures[0])
+        width, height, floats = _picture(pictures[0])
         _only_strips(changes, scene)
         if request.preview:
             _preview(changes, scene, f"{request.out_dir}/{PREVIEW}")
@@ -59,7 +61,7 @@ def encode_video(session: Session, request: EncodeVideo) -> Done:
         changes.set(scene.render, "resolution_x", width)
         changes.set(scene.render, "resolution_y", height)
         notes = _timeline(changes, scene, frames, request.out_dir)
-        place(changes, scene, request.pictures, floats=floats)
+        place(changes, scene, pictures, floats=floats)
         before = paths.snapshot(request.out_dir)
         with Written(session.send, count):
             _render(scene, request.out_dir)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 from pathlib import Path
@@ -87,13 +88,15 @@ async def _encoded(attempt: Attempt, film: Film, pictures: list[Path], out: str)
     with attempt.timed("load"):
         child = await attempt.session.fresh(attempt.log)
     frames = [picture.frame for picture in film.pictures]
+    listing = attempt.inputs / f"{out}.json"
+    listed = {"frames": frames, "pictures": [str(path) for path in pictures]}
+    await asyncio.to_thread(listing.write_text, json.dumps(listed), encoding="utf-8")
     attempt.phase("encoding")
     try:
         done = await child.ask(
             EncodeVideo(
                 look=Look(frame=frames[0], device="CPU", scene=attempt.order.settings.scene),
-                frames=frames,
-                pictures=[str(path) for path in pictures],
+                listing=str(listing),
                 out_dir=str(attempt.work / out),
                 preview=film.video is Video.PREVIEW,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from PIL import Image
 
 from tests.integration.blender.driver import RenderProcess, look
 from tests.integration.movies.reading import read_movie
-from workers.protocol import Count, EncodeVideo, Failed, Open, RenderFrame
+from workers.protocol import MAX_LINE, Count, EncodeVideo, Failed, Open, RenderFrame
 
 Start = Callable[..., RenderProcess]
 Build = Callable[..., Path]
@@ -137,10 +138,17 @@ def rendered(child: RenderProcess, out: Path, frames: list[int], **rest: Any) ->
     return found
 
 
+def listing(out: Path, frames: list[int], pictures: list[str]) -> str:
+    """The file, beside ``out``, that names the pictures of a movie to the child."""
+    path = out.with_suffix(".json")
+    path.write_text(json.dumps({"frames": frames, "pictures": pictures}), encoding="utf-8")
+    return str(path)
+
+
 def encoded(child: RenderProcess, out: Path, frames: list[int], pictures: list[str], **rest: Any) -> Path:
     out.mkdir(exist_ok=True)
     preview = rest.pop("preview", False)
-    done = child.done(EncodeVideo(look(frames[0], **rest), frames, pictures, str(out), preview))
+    done = child.done(EncodeVideo(look(frames[0], **rest), listing(out, frames, pictures), str(out), preview))
     [name] = done.outputs
     assert [path.name for path in out.iterdir()] == [name]
     return out / name
@@ -173,8 +181,9 @@ def test_settings_that_blender_cannot_encode_are_told_with_a_cure(
 ) -> None:
     frames = FRAMES[:2]
     pictures = rendered(renderer, tmp_path / "frames", frames, scene=name if name == "odd" else "ffv1")
-    (tmp_path / "movie").mkdir()
-    failed = encoder.failed(EncodeVideo(look(3, scene=name), frames, pictures, str(tmp_path / "movie")))
+    out = tmp_path / "movie"
+    out.mkdir()
+    failed = encoder.failed(EncodeVideo(look(3, scene=name), listing(out, frames, pictures), str(out)))
     what, cure = REFUSED[name]
     assert failed.cause == "bad-scene"
     assert failed.what.startswith("Blender cannot encode the movie: ")
@@ -186,8 +195,9 @@ def test_settings_that_blender_cannot_encode_are_told_with_a_cure(
 def test_a_scene_whose_output_is_no_movie_has_none(start: Start, build: Build, tmp_path: Path) -> None:
     child = start(build(**{**SMALL, "file_format": "PNG"}))
     pictures = rendered(child, tmp_path / "frames", [3])
-    (tmp_path / "movie").mkdir()
-    failed = child.failed(EncodeVideo(look(3), [3], pictures, str(tmp_path / "movie")))
+    out = tmp_path / "movie"
+    out.mkdir()
+    failed = child.failed(EncodeVideo(look(3), listing(out, [3], pictures), str(out)))
     assert (failed.cause, failed.what) == ("bad-scene", "The output of the scene “Scene” is no movie.")
 
 
@@ -211,8 +221,9 @@ def test_frames_with_gaps_follow_each_other_without_sound(
     frames: list[int],
 ) -> None:
     pictures = rendered(renderer, tmp_path / "frames", frames, scene="speaker")
-    (tmp_path / "movie").mkdir()
-    request = EncodeVideo(look(3, scene="speaker"), frames, pictures, str(tmp_path / "movie"))
+    out = tmp_path / "movie"
+    out.mkdir()
+    request = EncodeVideo(look(3, scene="speaker"), listing(out, frames, pictures), str(out))
     done = encoder.done(request)
     assert done.outputs == [f"shot_0003-{frames[-1]:04d}.mkv"]
     assert done.notes == [
@@ -298,7 +309,19 @@ def failure(child: RenderProcess, tmp_path: Path, pictures: list[str], scene: st
     out = tmp_path / "movie"
     out.mkdir()
     frames = FRAMES[: len(pictures)]
-    return child.failed(EncodeVideo(look(3, scene=scene), frames, pictures, str(out)))
+    return child.failed(EncodeVideo(look(3, scene=scene), listing(out, frames, pictures), str(out)))
+
+
+def test_a_movie_may_have_more_pictures_than_a_line_to_the_child_has_room_for(
+    encoder: RenderProcess, tmp_path: Path
+) -> None:
+    frames = list(range(1, 120_001))
+    out = tmp_path / "movie"
+    out.mkdir()
+    listed = listing(out, frames, [str(tmp_path / f"{frame:07d}.png") for frame in frames])
+    assert Path(listed).stat().st_size > MAX_LINE
+    failed = encoder.failed(EncodeVideo(look(3, scene="ffv1"), listed, str(out)))
+    assert failed.cause == "bad-result", "the first of them is not there, and that is all"
 
 
 def test_a_missing_picture_is_no_black_one(
