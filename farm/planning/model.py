@@ -8,7 +8,7 @@ its own, which opens the scene and prepares it once more.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -139,6 +139,39 @@ def share_of(plan: Plan, piece: int) -> float:
         return cut.samples.count / cut.samples.total
     rendered = cut.tile.rendered
     return rendered.width * rendered.height / (plan.area.width * plan.area.height)
+
+
+def begun(plan: Plan, done: Mapping[int | None, float]) -> float:
+    """How much of a frame is there, as a share of what there is to render of it.
+
+    ``plan`` is the frame's own, with its revisions; ``done`` tells of each piece (None: of the whole frame)
+    how much of it is, from 0 to 1. Of several ways to the same pixels the one that is furthest counts.
+
+    >>> from farm.domain.plan import Recut
+    >>> cut = Plan(frames="1", width=64, height=64, grid="2x1", reason="")
+    >>> begun(cut, {0: 1.0, 1: 0.5})
+    0.75
+    >>> begun(cut.recut((Recut(of=1, grid="1x2"),)), {0: 1.0, 1: 0.25, 2: 1.0})
+    0.75
+    """
+
+    def of(piece: int | None) -> float:
+        ways = [n for n, recut in zip(plan.parts, plan.recuts, strict=True) if recut.of == piece]
+        if piece is None and plan.pieces_per_frame:
+            ways.append(range(plan.pieces_per_frame))
+        weight = 1.0 if piece is None else _weight(plan, piece)
+        return max([done.get(piece, 0.0) * weight, *(sum(map(of, parts)) for parts in ways)])
+
+    return of(None)
+
+
+def _weight(plan: Plan, piece: int) -> float:
+    """What a piece is of its frame, without overlap; of sample ranges those count that are rendered here."""
+    cut = plan.piece(piece)
+    if cut.samples is None:
+        return cut.tile.core.width * cut.tile.core.height / (plan.area.width * plan.area.height)
+    missing = sum(part.count for part in plan.ranges[plan.taken :])
+    return 0.0 if piece < plan.taken else cut.samples.count / missing
 
 
 @lru_cache(maxsize=256)  # asked for all the time, and it looks at each tile

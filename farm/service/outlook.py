@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from farm.domain.costs import Span
 from farm.domain.states import AttemptState, JobState
-from farm.domain.task import TaskKind
 from farm.domain.views import FrameCounts
 from farm.planning.estimate import time_left, whole_price
-from farm.store import Connection, work, workers
+from farm.planning.model import begun
+from farm.store import Connection, frames, work, workers
 from farm.store.jobs import JobRow
 from farm.store.work import AttemptRow
 
@@ -22,22 +22,20 @@ def of(
     """By job, at a fixed number of queries. No time where nobody works on a job, or nothing was measured."""
     going = [job for job in rows if job.state is JobState.RENDERING and job.plan is not None]
     at_work = _at_work(connection) if going else {}
-    done = work.pieces_done(connection, [job.id for job in going])
+    there = _there(connection, going, at_work)
     found: dict[str, Outlook] = {}
     for job in rows:
         if job.plan is None:
             found[job.id] = (None, None)
             continue
         here = at_work.get(job.id, [])
-        frames = 0.0
+        ahead = 0.0
         left = None
         if job.state is JobState.RENDERING:
-            begun = sum(_begun(attempt, job.plan.pieces_per_frame) for attempt, _ in here)
-            begun += done.get(job.id, 0) / max(1, job.plan.pieces_per_frame)
             running = counts[job.id].running
-            frames = counts[job.id].waiting + max(0.0, running - begun)
-            left = time_left(job.costs, job.plan, frames, len(here))
-        found[job.id] = (left, whole_price(job.costs, job.plan, frames, [price for _, price in here]))
+            ahead = counts[job.id].waiting + max(0.0, running - there.get(job.id, 0.0))
+            left = time_left(job.costs, job.plan, ahead, len(here))
+        found[job.id] = (left, whole_price(job.costs, job.plan, ahead, [price for _, price in here]))
     return found
 
 
@@ -51,16 +49,25 @@ def _at_work(connection: Connection) -> dict[str, list[tuple[AttemptRow, float]]
     return found
 
 
-def _begun(attempt: AttemptRow, pieces: int) -> float:
-    """How much of a frame an attempt has counted so far, as a share of the frame."""
-    counted = attempt.progress
-    if counted is None or not counted.samples:
-        return 0.0
-    share = min(1.0, counted.sample / counted.samples)
-    match attempt.task.kind:
-        case TaskKind.FRAME | TaskKind.VERIFY if not attempt.task.race:
-            return share
-        case TaskKind.TILE:
-            return share / max(1, pieces)
-        case _:
-            return 0.0
+def _there(
+    connection: Connection, going: Sequence[JobRow], at_work: Mapping[str, list[tuple[AttemptRow, float]]]
+) -> dict[str, float]:
+    """How many frames' worth is there of the frames that run, by job."""
+    ids = [job.id for job in going]
+    recuts = frames.recuts_now(connection, ids)
+    done: dict[tuple[str, int], dict[int | None, float]] = {
+        at: dict.fromkeys(tiles, 1.0) for at, tiles in work.pieces_done(connection, ids).items()
+    }
+    for attempt in (attempt for job_id in ids for attempt, _ in at_work.get(job_id, [])):
+        key, counted = attempt.task, attempt.progress
+        if key.frame is not None and counted is not None and counted.samples:
+            of_frame = done.setdefault((key.job_id, key.frame), {})
+            share = min(1.0, counted.sample / counted.samples)
+            of_frame[key.tile] = max(of_frame.get(key.tile, 0.0), share)
+    plans = {job.id: job.plan for job in going}
+    found: dict[str, float] = {}
+    for (job_id, frame), of_frame in done.items():
+        if (plan := plans[job_id]) is not None:
+            share = begun(plan.recut(recuts.get((job_id, frame), ())), of_frame)
+            found[job_id] = found.get(job_id, 0.0) + share
+    return found

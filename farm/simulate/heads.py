@@ -15,8 +15,8 @@ from farm.dispatch.instructions import Instruction
 from farm.dispatch.state import Attempt, Job, State
 from farm.domain.costs import Span
 from farm.domain.states import JobState
-from farm.domain.task import TaskKind
 from farm.planning.estimate import time_left
+from farm.planning.model import begun
 from farm.simulate.plain import CHUNK, PlainHead
 from farm.simulate.scenario import Submitted
 
@@ -81,21 +81,19 @@ class OurHead:
             running = at_it.get(job.id, [])
             if job.plan is None or job.state is not JobState.RENDERING:
                 continue
-            pieces = max(1, job.plan.pieces_per_frame)
-            begun = sum(_begun(attempt, pieces) for attempt in running)
-            begun += sum(len(frame.pieces) for frame in job.frames.values()) / pieces
-            frames = len(job.plan.frame_range) - job.done - job.failed - begun
+            done: dict[int, dict[int | None, float]] = {
+                number: dict.fromkeys(frame.pieces, 1.0) for number, frame in job.frames.items()
+            }
+            for attempt in running:
+                counted = attempt.progress
+                if counted is not None and counted.samples and attempt.key.frame is not None:
+                    share, of_frame = counted.sample / counted.samples, done[attempt.key.frame]
+                    of_frame[attempt.key.tile] = max(of_frame.get(attempt.key.tile, 0.0), share)
+            there = sum(begun(job.plan_of(job.frames[number]), each) for number, each in done.items())
+            frames = job.plan.count - job.done - job.failed - there
             left = time_left(job.costs, job.plan, max(frames, 0.0), len(running))
             if left is not None:
                 yield job.id, left
-
-
-def _begun(attempt: Attempt, pieces: int) -> float:
-    counted = attempt.progress
-    if counted is None or not counted.samples or attempt.key.race:
-        return 0.0
-    share = counted.sample / counted.samples
-    return share / pieces if attempt.key.kind is TaskKind.TILE else share
 
 
 #: How a head is made, by the name of its policy.

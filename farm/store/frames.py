@@ -80,6 +80,16 @@ def any_recut(connection: Connection, job_id: str) -> bool:
     return connection.execute(query.limit(1)).first() is not None
 
 
+def recuts_now(connection: Connection, job_ids: Iterable[str]) -> dict[tuple[str, int], tuple[Recut, ...]]:
+    """The revisions of frames that are not done yet, by job and frame; of those that have any."""
+    query = select(frames.c.job_id, frames.c.frame, frames.c.recuts).where(
+        frames.c.job_id.in_(list(job_ids)),
+        frames.c.state == TaskState.RUNNING.value,
+        frames.c.recuts.is_not(None),
+    )
+    return {(row[0], row[1]): _RECUTS.validate_json(row[2]) for row in connection.execute(query)}
+
+
 def counts(connection: Connection, opened: Mapping[str, int]) -> dict[str, dict[TaskState, int]]:
     """Opened frames by job and state; ``opened`` says how many each job has.
 

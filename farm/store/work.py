@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from farm.domain.states import TASK_ENDED, AttemptState, TaskState
 from farm.domain.task import TaskKey
@@ -72,10 +72,10 @@ def tasks_of_frame(connection: Connection, job_id: str, frame: int) -> list[Task
     return [_task(row) for row in connection.execute(query)]
 
 
-def pieces_done(connection: Connection, job_ids: Iterable[str]) -> dict[str, int]:
-    """Pieces that are there of frames that are not done yet, by job; of those that have any."""
+def pieces_done(connection: Connection, job_ids: Iterable[str]) -> dict[tuple[str, int], list[int]]:
+    """Pieces that are there of frames that are not done yet, by job and frame; of those that have any."""
     query = (
-        select(tasks.c.job_id, func.count())
+        select(tasks.c.job_id, tasks.c.frame, tasks.c.tile)
         .join(frames, (frames.c.job_id == tasks.c.job_id) & (frames.c.frame == tasks.c.frame))
         .where(
             frames.c.job_id.in_(list(job_ids)),
@@ -83,9 +83,12 @@ def pieces_done(connection: Connection, job_ids: Iterable[str]) -> dict[str, int
             tasks.c.tile.is_not(None),
             tasks.c.state == TaskState.DONE.value,
         )
-        .group_by(tasks.c.job_id)
+        .order_by(tasks.c.job_id, tasks.c.frame, tasks.c.tile)
     )
-    return {row[0]: row[1] for row in connection.execute(query)}
+    found: dict[tuple[str, int], list[int]] = {}
+    for job_id, frame, tile in connection.execute(query):
+        found.setdefault((job_id, frame), []).append(tile)
+    return found
 
 
 def start_attempt(

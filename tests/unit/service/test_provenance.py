@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from farm.domain.costs import Costs
 from farm.domain.events import EventKind
 from farm.domain.job import LOCAL_OWNER
@@ -185,6 +189,24 @@ def test_pieces_that_are_there_shorten_what_is_left(farm: Farm, job_id: str) -> 
     assert before is not None
     assert after is not None
     assert after.likely < before.likely
+
+
+def test_pieces_of_a_frame_that_was_cut_again_count_by_what_they_are_of_it(farm: Farm, job_id: str) -> None:
+    planned(farm, job_id, tiles="2x1")
+    at_work(farm, job_id, 1, "w1")
+    measured(farm, job_id, 1)
+    tried(farm, TaskKey(job_id, TaskKind.TILE, 1, 0), "half", 1.0, RESULT)
+    half = looked_at(farm, job_id).left
+    recuts = json.dumps([Recut(of=1, grid="2x2").model_dump(mode="json")])
+    with farm.store.write() as c:
+        frame_rows.change(c, job_id, 1, recuts=recuts)
+    for tile in (2, 3):
+        tried(farm, TaskKey(job_id, TaskKind.TILE, 1, tile), f"quarter-{tile}", 1.0, RESULT)
+    most = looked_at(farm, job_id).left
+    before = 24  # frames; half a frame and a half of the other half are there
+    assert half is not None
+    assert most is not None
+    assert most.likely / half.likely == pytest.approx((before - 0.75) / (before - 0.5), abs=1e-4)
 
 
 # --- workers ---
