@@ -94,6 +94,12 @@ class Board:
             self._file(task)
         self._due = min((task.not_before for task in self.held.values()), default=0.0)
 
+    def set_back(self, seconds: float) -> None:
+        """The clock was: what is held waits no longer for it."""
+        self._due -= seconds
+        for task in self.job.tasks.values():  # also of what waits no more: it is ready only after that
+            task.not_before -= seconds if task.not_before else 0.0
+
     def has_waiting(self, frame: int) -> bool:
         """Whether any rendering of this frame waits."""
         return any(

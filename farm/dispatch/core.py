@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from farm.dispatch import cramped, guard, late, patience, requeue, standing
+from farm.dispatch import clock, cramped, guard, late, patience, requeue, standing
 from farm.dispatch import events as told
 from farm.dispatch import instructions as do
 from farm.dispatch.attempts import failed, succeeded
@@ -66,7 +66,7 @@ class Core:
 
     def handle(self, event: told.Event, now: float) -> list[Instruction]:
         """What follows from ``event``."""
-        self._desk.now = now
+        clock.at(self._desk, now)
         match event:
             case told.CancelAsked(job_id):
                 if job := self.state.jobs.get(job_id):
@@ -113,7 +113,7 @@ class Core:
 
     def assign(self, now: float) -> list[Instruction]:
         """Give every idle worker the most urgent task that it may take."""
-        self._desk.now = now
+        clock.at(self._desk, now)
         late.sweep(self._desk)
         standing.tend(self._desk)
         cramped.tend(self._desk)

@@ -14,7 +14,7 @@ output.committed    frame, output_id, role, name, bytes, sha256
 job.waits           why: for what it waits that cannot begin; empty: for nothing any more
 job.control         control: how the job is dispatched from now on
 job.costs           costs
-frame.recut         frame, pieces, why: its plan was revised
+frame.recut         frame, why: its plan was revised
 worker.state        worker, state (idle, busy, away, aside, failed, lost), why (of all but idle and busy)
 ==================  =======================================================================
 """
