@@ -13,7 +13,7 @@ from farm.domain.costs import Costs, Span
 from farm.domain.errors import Unavailable
 from farm.domain.job import RenderSettings
 from farm.domain.plan import SampleRange, Video
-from farm.domain.states import JobState, TaskState
+from farm.domain.states import AttemptState, JobState, TaskState
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.views import AttemptView, FailedWorker
 from farm.domain.work import Progress, Proof, Role, Row
@@ -188,6 +188,15 @@ def test_failed_attempts_are_explained_with_cure_and_log(client: TestClient, far
         "out of GPU memory",
     ):
         assert words in page
+
+
+def test_what_was_lost_with_its_worker_is_not_called_a_failure(client: TestClient, farm: FakeFarm) -> None:
+    rendering(farm)
+    farm.fail_attempt("a", TaskKey("a", TaskKind.FRAME, 1), "Its owner is back.", state=AttemptState.LOST)
+    page = client.get("/jobs/a").text
+    assert '<h2 class="quiet">1 attempt lost</h2>' in page
+    farm.fail_attempt("a", TaskKey("a", TaskKind.FRAME, 2), "It crashed.")
+    assert "<h2>2 attempts failed or lost</h2>" in client.get("/jobs/a").text
 
 
 def test_findings_are_sorted_by_weight_and_told_with_their_cure(client: TestClient, farm: FakeFarm) -> None:
