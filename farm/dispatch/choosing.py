@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from farm.dispatch.board import Board, Drawer, Place
+from farm.dispatch.demand import has_enough
 from farm.dispatch.dependencies import held_up, waits_for
 from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import fits_into, memory_on, trusts
@@ -30,7 +31,11 @@ _PASSED_OVER = 64
 
 def give_out(desk: Desk, now: float) -> None:
     """Give the free workers what may be begun, until one of both is at its end."""
-    while desk.lanes.serve(lambda job: _begin_one(desk, job, now), lambda: desk.roster.free > 0):
+
+    def begin_one(job: Job, thrifty: bool) -> bool | None:
+        return _begin_one(desk, job, now, thrifty)
+
+    while desk.lanes.serve(begin_one, lambda: desk.roster.free > 0):
         # A worker that was given something else leaves to others the frames in order that were kept for it.
         if not desk.roster.free or not any(job.bound for job in desk.state.jobs.values()):
             return
@@ -49,9 +54,12 @@ def may_begin(desk: Desk, job: Job, now: float) -> bool:
     return not control.after or waits_for(desk.state, job) is None
 
 
-def _begin_one(desk: Desk, job: Job, now: float) -> bool:
+def _begin_one(desk: Desk, job: Job, now: float, thrifty: bool) -> bool | None:
+    """Whether something of the job was begun; None: it could be, but it has enough workers as it is."""
     if not may_begin(desk, job, now):
         return False
+    if thrifty and has_enough(desk, job):
+        return None
     if job.state is JobState.WAITING:
         begin(desk, job)
         if job.id not in desk.state.jobs:

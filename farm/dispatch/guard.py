@@ -43,8 +43,10 @@ def _begin_to_watch(state: State, now: float) -> None:
 
 
 def _check(desk: Desk, attempt: Attempt, now: float) -> None:
-    patience = patience_for(desk.state.jobs[attempt.key.job_id], attempt.key)
     still = now - max(attempt.moved, attempt.started)
+    if still <= GRACE:
+        return
+    patience = patience_for(desk.state.jobs[attempt.key.job_id], attempt.key)
     if patience is None or still <= TIMES * patience + GRACE:
         return
     what = f"{attempt.worker_id} answers, but has told of no progress for {still / 60:.0f} minutes."

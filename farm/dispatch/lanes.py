@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heapreplace
 
@@ -40,15 +40,17 @@ class Lanes:
             if not jobs:
                 del self._lanes[lane]
 
-    def serve(self, begin: Callable[[Job], bool], more: Callable[[], bool]) -> int:
+    def serve(self, begin: Callable[[Job, bool], bool | None], more: Callable[[], bool]) -> int:
         """Ask one job after the other to ``begin`` one thing, for as long as there is ``more`` to give.
 
-        One that cannot is not asked again. Gives how many things were begun.
+        One that cannot is not asked again. One that answers None has enough: it is asked once more, without
+        thrift, when the others of its user have nothing to begin. Gives how many things were begun.
         """
         before = self._turns
         heap = [self._key(lane) for lane in self._lanes]
         heapify(heap)
         passed: dict[Lane, int] = {}
+        sated: dict[Lane, deque[Job]] = {}
         while heap and more():
             lane = heap[0][0], heap[0][3]
             fresh = self._key(lane)
@@ -57,10 +59,20 @@ class Lanes:
                 continue
             jobs = self._lanes[lane]
             at = passed.get(lane, 0)
-            while at < len(jobs) and not begin(jobs[at][2]):
-                at += 1
+            begun: bool | None = False
+            while at < len(jobs) and not begun:
+                job = jobs[at][2]
+                begun = begin(job, len(jobs) > 1)
+                if begun is None:
+                    sated.setdefault(lane, deque()).append(job)
+                at += not begun
             passed[lane] = at
-            if at == len(jobs):
+            again = sated.get(lane)
+            while again and not begun:
+                begun = begin(again[0], False)
+                if not begun:
+                    again.popleft()
+            if not begun:
                 heappop(heap)
             else:
                 self._turns += 1

@@ -127,8 +127,13 @@ class Roster:
             self.drop(name)
         for name, worker in workers.items():
             entry = self._entries.get(name)
-            now = (serves(worker), worker.attempt, worker.scene_id, worker.frame)
-            if entry is None or now != (entry.serves, entry.attempt, entry.scene_id, entry.frame):
+            if (
+                entry is None
+                or entry.attempt != worker.attempt
+                or entry.frame != worker.frame
+                or entry.scene_id != worker.scene_id
+                or entry.serves != serves(worker)
+            ):
                 self.put(worker)
 
     def _kind(self, worker: Worker) -> Kind:

@@ -35,7 +35,7 @@ def open_tasks(desk: Desk, job: Job, plan: Plan, frame: Frame, earlier: Earlier)
     if job.proves is not None:
         keys = [TaskKey(job.id, TaskKind.VERIFY, number)]
         desk.unsure.add(job.id)
-    elif revised := cut_of(desk.state, job, plan.count - job.opened + 1, desk.now):
+    elif revised := cut_of(desk, job, plan.count - job.opened + 1):
         frame.recuts, why = (revised[0],), revised[1]
         desk.out.append(do.FrameRecut(job.id, number, frame.recuts, why))
         pieces = job.plan_of(frame).parts[0]

@@ -37,6 +37,8 @@ _DEEPEST = 2
 _FINER = 4
 #: … where that is about as quick.
 _AS_QUICK = 1.08
+#: Who idles helps what takes long by its share of what is left, with so many workers at least.
+_LEAST_HELPERS = 2
 #: Of what takes longest, so much is looked at each time.
 _LOOKED_AT = 8
 
@@ -61,10 +63,13 @@ def help_out(desk: Desk, now: float) -> bool:
     idle = [worker for worker in state.workers.values() if worker.attempt is None and serves(worker)]
     slow = sorted(_slow(state, now), key=lambda each: each[0], reverse=True)[:_LOOKED_AT]
     helped = False
+    rest = sum(left for left, _ in slow)
     for left, attempt in slow:
         job = state.jobs[attempt.key.job_id]
         frame = job.frames[attempt.key.frame or 0]
-        best = _best(desk, job, frame, attempt, left, idle) if idle else None
+        helpers = idle[: max(_LEAST_HELPERS, round(len(idle) * left / rest))]
+        rest -= left
+        best = _best(desk, job, frame, attempt, left, helpers) if idle else None
         if best is not None:
             _begin(desk, best)
             helped = True
@@ -81,9 +86,20 @@ def _slow(state: State, now: float) -> Iterator[tuple[float, Attempt]]:
         job = state.jobs[attempt.key.job_id]
         if not _may_help(state, job, job.frames[attempt.key.frame], attempt):
             continue
-        left = seconds_left(state, job, attempt, now)
+        left = _sooner(state, job, attempt, now)
         if left is not None and left > _AT_LEAST:
             yield left, attempt
+
+
+def _sooner(state: State, job: Job, attempt: Attempt, now: float) -> float | None:
+    """Seconds until an attempt will have ended, or the race that was begun beside it."""
+    left = seconds_left(state, job, attempt, now)
+    frame = job.frames[attempt.key.frame or 0]
+    race = job.tasks.get(replace(attempt.key, race=frame.races)) if frame.races else None
+    other = None if race is None else state.attempts.get(race.attempt or "")
+    if left is None or other is None:
+        return left
+    return min(left, seconds_left(state, job, other, now) or left)
 
 
 def _best(
@@ -95,7 +111,9 @@ def _best(
     task = job.tasks[attempt.key]
     able = _able(desk, job, frame, task, idle)
     costs = costs.model_copy(update={"render": costs.render * share_of_task(job, attempt.key)})
-    ways = (_raced(job, attempt, costs, left, able), _cut(job, frame, attempt, costs, left, able))
+    raced = attempt.key.tile is None and frame.races > 0
+    race = None if raced else _raced(job, attempt, costs, left, able)
+    ways = (race, _cut(job, frame, attempt, costs, left, able))
     good = [way for way in ways if way and way.seconds * _CLEARLY < left and way.seconds + _AT_LEAST < left]
     return min(good, key=lambda way: way.seconds, default=None)
 
@@ -129,8 +147,8 @@ def _may_help(state: State, job: Job, frame: Frame, attempt: Attempt) -> bool:
 
 
 def _is_helped(frame: Frame, key: TaskKey) -> bool:
-    """Whether another way to what this task makes is open already."""
-    return any(recut.of == key.tile for recut in frame.recuts) or (key.tile is None and frame.races > 0)
+    """Whether what this task makes was cut already; what is raced may be cut still, once more are idle."""
+    return any(recut.of == key.tile for recut in frame.recuts)
 
 
 def _depth(job: Job, frame: Frame, key: TaskKey) -> int:

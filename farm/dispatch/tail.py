@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from farm.dispatch.demand import may_come, others_wait
+from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import serves, trusts
 from farm.dispatch.policy import can_render, class_on, meets
 from farm.dispatch.remaining import hand, seconds_left
@@ -47,16 +49,18 @@ def sizes_itself(job: Job) -> bool:
     )
 
 
-def cut_of(state: State, job: Job, left: int, now: float) -> tuple[Recut, str] | None:
+def cut_of(desk: Desk, job: Job, left: int) -> tuple[Recut, str] | None:
     """How the next of the ``left`` last frames of a job is cut, and why; None where it stays whole.
 
-    Those are the frames of which nothing is begun yet.
+    Those are the frames of which nothing is begun yet. Where other work waits, all stay whole: what a cut
+    costs would be taken from that.
     """
+    state, now = desk.state, desk.now
     plan, report = job.plan, job.report
     if plan is None or report is None or plan.grid or not sizes_itself(job) or not job.costs.seen:
         return None
     workers = len(state.workers)
-    if left >= workers:
+    if left >= workers or left >= may_come(desk, job) or others_wait(desk, job):
         return None
     known = job.decided
     if known is None or not _holds(known, left, workers, now):

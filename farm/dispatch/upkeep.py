@@ -14,6 +14,8 @@ from farm.domain.work import RenderClass
 
 #: Seconds after which everything is looked at once more: start times come, and patience ends.
 _EVERY = 1.0
+#: The roster is kept in step with each change; that it is, is made sure of only so often.
+_COMPARE = 10.0
 _ANY = Needs()
 
 
@@ -22,7 +24,7 @@ class Upkeep:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._looked = 0.0
+        self._looked = self._compared = 0.0
         self._stranded: set[str] = set()  # jobs with frames that wait for their class to come back
         self._opened: set[str] = set()  # jobs of which the last step may have opened something
         self._offered: dict[tuple[Device, RenderClass], bool] = {}
@@ -33,7 +35,9 @@ class Upkeep:
         desk = self._desk
         if not 0 <= now - self._looked < _EVERY:
             self._looked = now
-            desk.roster.compare(desk.state.workers)
+            if not 0 <= now - self._compared < _COMPARE:
+                self._compared = now
+                desk.roster.compare(desk.state.workers)
             desk.unsure |= {job.id for job in desk.state.jobs.values() if self._to_be_asked(job)}
         if self._version != desk.roster.version:
             self._version = desk.roster.version
@@ -58,7 +62,8 @@ class Upkeep:
         """Whether only a close look tells if it goes on: nothing runs, or not all workers are alike to it."""
         if not self._desk.boards[job.id].running or job.control.needs != _ANY or self._desk.state.aside:
             return True
-        return any(frame.foreign for frame in job.frames.values())
+        settled = any(drawer[1] is not None for drawer in self._desk.boards[job.id].drawers)
+        return settled and any(frame.foreign for frame in job.frames.values())
 
     def _move(self, job: Job, now: float) -> None:
         move_stranded(self._desk, job, now)

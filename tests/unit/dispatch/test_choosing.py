@@ -6,6 +6,7 @@ import pytest
 
 from farm.dispatch import events as told
 from farm.domain.control import Control, Needs
+from farm.domain.costs import Costs
 from farm.domain.frames import FrameRange
 from farm.domain.states import JobState
 from farm.domain.task import TaskKey, TaskKind
@@ -192,6 +193,18 @@ def test_a_job_is_given_the_worker_that_has_its_scene() -> None:
     play.succeed(inspect)
     [frame] = play.orders()
     assert play.where[frame.attempt_id] == "w1"  # its process is still warm
+
+
+def test_workers_that_come_anew_leave_a_job_that_is_nearly_begun_to_those_who_have_its_scene() -> None:
+    play = Play()
+    begun(play, "j1", frames="1-4")
+    begun(play, "j2", frames="1-9")
+    play.core.state.jobs["j1"].costs = Costs(seen=1, load=10, render=10)
+    staff(play, "w1", "w2")
+    assert at_work(play) == {"j1": ["w1"], "j2": ["w2"]}  # 30 s are left, and 10 s to be paid for them
+    play.tell(told.ControlAsked("j2", Control(paused=True)))
+    staff(play, "w3")
+    assert at_work(play) == {"j1": ["w1", "w3"], "j2": ["w2"]}  # but nobody idles for that
 
 
 @pytest.mark.parametrize(

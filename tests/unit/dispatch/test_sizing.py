@@ -315,6 +315,35 @@ def test_who_has_something_else_to_do_helps_nobody() -> None:
     assert play.recuts == {}
 
 
+def test_what_was_raced_is_cut_still_once_more_workers_are_idle() -> None:
+    play = straggling(workers=2)
+    number, _ = left(play)
+    play.pass_time(400.0)
+    assert play.tasks_sent == {f"{number}/whole", f"{number}/whole-1"}
+    play.pass_time(200.0)
+    play.join(*[worker(f"n{n}") for n in range(4)])
+    play.pass_time(2.0)
+    [recut] = play.recuts["j1", int(number)]
+    assert recut.of is None
+    assert {task for task in play.tasks_sent if "tile" in task}
+
+
+@pytest.mark.parametrize(("frames", "cut"), [("1-9", False), ("1", True)])
+def test_last_frames_stay_whole_where_another_job_has_more_to_begin(frames: str, cut: bool) -> None:
+    play = Sized()
+    play.begin(4, frames="1-5")
+    play.submit("j2", Control(), "ann", frames=frames, tiles="none")
+    play.tell(told.ControlAsked("j1", Control(paused=True)))
+    play.end(play.orders()[0], after=42.0)
+    play.succeed(next(order for order in play.orders() if order.kind is TaskKind.INSPECT))
+    play.end(next(order for order in play.orders() if order.task.startswith("j1/")))
+    play.tell(told.ControlAsked("j1", Control()))
+    for order in play.orders():
+        play.end(order)
+    assert play.core.state.jobs["j1"].opened == 5
+    assert bool(play.recuts) is cut
+
+
 def test_pieces_of_a_revision_come_from_one_class() -> None:
     play = straggling(workers=4)
     number, _ = left(play)
