@@ -12,6 +12,7 @@ from farm.dispatch.desk import Desk
 from farm.dispatch.fitness import serves, trusts
 from farm.dispatch.policy import can_render, fits, in_turn, meets
 from farm.dispatch.state import Job, Worker
+from farm.domain.states import JobState
 from farm.domain.task import TaskKey
 
 
@@ -81,6 +82,8 @@ def could_take(core: Core, job: Job, worker: Worker, now: float) -> bool:
         return False
     attempt, worker.attempt = worker.attempt, None
     try:
+        if job.state is JobState.WAITING and job.plan is None:  # it is to be inspected, by anyone
+            return trusts(job, worker)
         if not in_turn(job, worker, workers):
             return False
         for task in job.tasks.values():

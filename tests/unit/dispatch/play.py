@@ -450,8 +450,10 @@ class Play:
         for other in control.after:
             if not control.frame_wise:
                 assert self.jobs[other].state is JobState.DONE, "a job begins before one that it comes after"
-            elif key.frame is not None and key.frame in self.plans[other].frame_range:
-                assert self.rows[other, key.frame] is TaskState.DONE
+            elif key.frame is not None:
+                plan = self.plans.get(other, self.jobs_seen[other].plan)
+                assert plan is not None, "a frame begins before it is known which the other job has"
+                assert key.frame not in plan.frame_range or self.rows[other, key.frame] is TaskState.DONE
 
     def _check_order(self, order: Order, info: WorkerInfo) -> None:
         """Pieces of a frame come from one class, and a finish has them all; a proof is of that class."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -39,11 +41,11 @@ class Farm(RuleBasedStateMachine):
     def new_play(self) -> Play:
         return Play()
 
-    @initialize(before=st.sampled_from([None, WAYS[-1], WAYS[2]]))
-    def begin(self, before: dict[str, object] | None) -> None:
-        """With a job that is done already, for others to be made of, or without."""
+    @initialize(before=st.sampled_from([None, WAYS[-1], WAYS[2]]), crowd=st.integers(0, 3), data=st.data())
+    def begin(self, before: dict[str, object] | None, crowd: int, data: st.DataObject) -> None:
+        """With a job that is done already, for others to be made of, or without; and some that contend."""
         self.play = self.new_play()
-        self.play.join(worker("w1"))
+        self.play.join(worker("w1"), worker("w2"))
         self.jobs = 0
         self.gone: dict[str, tuple[WorkerInfo, list[Order]]] = {}
         self.old: list[Order] = []
@@ -51,6 +53,11 @@ class Farm(RuleBasedStateMachine):
         if before is not None:
             self.play.submit(self.next_job(), frames="1-3", **before)
             self.play.finish_all()
+        self.play.held = True
+        for _ in range(crowd):
+            self._submit(data)
+        self.play.held = False
+        self.play.assign()
 
     def next_job(self) -> str:
         self.jobs += 1
@@ -82,18 +89,20 @@ class Farm(RuleBasedStateMachine):
         self.play.submit(job_id, control, owner, frames=f"1-{data.draw(st.integers(1, 6))}", **way)
 
     def draw_control(self, data: st.DataObject) -> Control:
-        """Half of them nothing special; else anything, also to come after oneself."""
-        if data.draw(st.booleans()):
+        """A third of them nothing special; else anything, also to come after oneself."""
+        if data.draw(st.integers(0, 2)) == 0:
             order, other = st.sampled_from(["turn", "preview", "every:2"]), st.booleans()
             return Control(order=data.draw(order), other_class=data.draw(other))
         known = sorted(self.play.jobs)
         return Control(
             priority=data.draw(st.sampled_from([0, 50, 100])),
-            paused=data.draw(st.booleans()),
-            start=data.draw(st.sampled_from([None, None, self.play.now + 30])),
+            paused=data.draw(st.sampled_from([False, False, False, True])),
+            start=data.draw(st.sampled_from([None, None, None, self.play.now + 30])),
             workers=data.draw(st.sampled_from([None, 1, 2])),
-            needs=data.draw(st.sampled_from([Needs(), Needs(memory=2), Needs(tags=("rtx",))])),
-            after=data.draw(st.sampled_from([(), tuple(known[-1:]), tuple(known[:2])])),
+            needs=data.draw(
+                st.sampled_from([Needs(), Needs(), Needs(), Needs(memory=2), Needs(tags=("rtx",))])
+            ),
+            after=data.draw(st.sampled_from([(), (), (), tuple(known[-1:]), tuple(known[:2])])),
             frame_wise=data.draw(st.booleans()),
         )
 
@@ -266,5 +275,7 @@ def _cancelled() -> Failure:
     return Failure(cause=Cause.CANCELLED, what="Cancelled.")
 
 
-Farm.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+#: So many times as many random orders of events as usual: see CONTRIBUTING.md.
+TIMES = int(os.environ.get("TESSERA_RANDOM", "1"))
+Farm.TestCase.settings = settings(max_examples=300 * TIMES, stateful_step_count=40, deadline=None)
 TestRandomFarm = Farm.TestCase

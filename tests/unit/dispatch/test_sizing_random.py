@@ -10,7 +10,7 @@ from farm.dispatch import events as told
 from farm.domain.task import TaskKey, TaskKind
 from farm.domain.work import Order, Progress, Seconds
 from tests.unit.dispatch.play import report, worker
-from tests.unit.dispatch.test_core_random import NAMES, Farm
+from tests.unit.dispatch.test_core_random import NAMES, TIMES, Farm
 
 PLAIN = report()
 _RENDERS = (TaskKind.FRAME, TaskKind.TILE)
@@ -66,7 +66,7 @@ class SizingFarm(Farm):
                 self.play.join(worker(name))
 
 
-SizingFarm.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+SizingFarm.TestCase.settings = settings(max_examples=80 * TIMES, stateful_step_count=40, deadline=None)
 TestSizingFarm = SizingFarm.TestCase
 
 
