@@ -207,7 +207,11 @@ def test_what_was_told_of_control_costs_and_revisions_is_read_back_as_it_was(far
     [job] = state.jobs.values()
     assert (job.owner, job.control, job.costs) == (LOCAL_OWNER.user_id, control, costs)
     assert job.waits == "a worker with 24 GB"
-    assert (job.failed, job.failed_frames, job.first_error) == (1, {2: "It is black."}, "Frame 2: It is black.")
+    assert (job.failed, job.failed_frames, job.first_error) == (
+        1,
+        {2: "It is black."},
+        "Frame 2: It is black.",
+    )
     assert job.frames[1].recuts == recuts
     assert job.plan_of(job.frames[1]).pieces == 4
     assert state.limits == {LOCAL_OWNER.user_id: 5}
