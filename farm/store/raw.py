@@ -19,8 +19,9 @@ class RawStatements:
 
     def __init__(self, connection: Connection) -> None:
         self._dialect = connection.dialect
-        self._driver: Any = connection.connection.driver_connection
-        self._cursor: Any = self._driver.cursor()
+        pooled: Any = connection.connection
+        self._driver: Any = pooled.driver_connection
+        self._cursor: Any = pooled.cursor()
         self.sqlite = connection.dialect.name == "sqlite"
 
     def scalar(self, statement: str) -> int | None:

@@ -180,7 +180,7 @@ class KeptFarm(Farm):
 
 
 KeptFarm.TestCase.settings = settings(
-    max_examples=int(os.environ.get("TESSERA_KILLED_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("TESSERA_KILLED_EXAMPLES", "8")),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
