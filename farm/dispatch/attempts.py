@@ -211,7 +211,7 @@ def _tried(failure: Failure, frame: Frame, task: Task, pieces: tuple[int, ...]) 
     if pieces:
         times = max(frame.pieces[tile].ref.renders for tile in pieces)
         return f"{what} (rendered {times} times)"
-    tries = task.failures + task.losses
+    tries = task.failures + task.losses + (task.stalls if failure.cause is Cause.DISK_FULL else 0)
     said = [f"{what} ({tries} tries)" if tries > 1 else what]
     if failure.cause in (Cause.CRASH, Cause.HANG) and (line := last_line(failure.log_tail)):
         said.append(f"Its log ends: “{line}”")

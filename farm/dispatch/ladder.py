@@ -10,7 +10,8 @@ crash, hang     elsewhere, where there is an elsewhere; the third failure is the
 bad-result      as a crash; but pieces that a finish blames are rendered again, elsewhere, three times at most
 wrong-class     as a crash; free, where the class of that worker was not known before
 internal        as a crash
-disk-full       as a crash, after five seconds
+disk-full       elsewhere, where there is an elsewhere, after 5 s, 10 s, 20 s … 60 s: disks are freed; the
+                eighth try, after four minutes, is the last
 no-device       on any worker that has the device and did not fail; then as a crash; where no other has it,
                 the job is stopped
 lost            anywhere else, free; the fifth worker that dies under a task is the task's own fault
@@ -67,7 +68,7 @@ class Tally(StrEnum):
 
     FAILURE = "failure"
     LOSS = "loss"
-    STALL = "stall"  # storage was away: only the delay grows
+    STALL = "stall"  # storage was away, or a disk full: the delay grows
     NOTHING = "nothing"
 
 
@@ -99,7 +100,10 @@ LADDER: Mapping[Cause, tuple[Rung, ...]] = {
     Cause.BAD_RESULT: _CRASHED,
     Cause.WRONG_CLASS: _CRASHED,
     Cause.INTERNAL: _CRASHED,
-    Cause.DISK_FULL: (Rung(Step.AGAIN, most=MAX_FAILURES - 1, delay=5.0, longest=5.0), *_FAIL),
+    Cause.DISK_FULL: (
+        Rung(Step.AGAIN, tally=Tally.STALL, most=7, delay=5.0, longest=60.0),
+        Rung(Step.FAIL, tally=Tally.STALL),
+    ),
     Cause.NO_DEVICE: (  # one broken GPU must not end what others can render
         Rung(Step.AGAIN, Where.UNTRIED),
         Rung(Step.AGAIN, Where.OTHERS, most=MAX_FAILURES - 1),

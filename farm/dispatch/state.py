@@ -33,7 +33,7 @@ class Task:
     failures: int = 0  # tries that count against it
     losses: int = 0  # workers that died under it
     renders: int = 0  # of a piece: how often it was done and then found at fault
-    stalls: int = 0  # tries that waited for storage in vain; forgotten with the process
+    stalls: int = 0  # tries for which there was no storage, or no room; forgotten with the process
     not_before: float = 0.0  # retry later, seconds since the epoch
     attempt: str | None = None
     memory: int = 0  # bytes that its worker must have, as others with less, or as much, had too little

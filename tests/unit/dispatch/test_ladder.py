@@ -416,17 +416,20 @@ def test_the_fifth_worker_that_dies_under_a_task_is_its_own_fault() -> None:
     assert play.frames["j1", 1].error.endswith("died. (5 tries)")
 
 
-def test_a_full_disk_is_tried_again_after_five_seconds() -> None:
+def test_a_full_disk_has_minutes_to_be_freed() -> None:
     play = farm_of(worker("w1"))
     planned(play)
-    play.fail(play.orders()[0], Cause.DISK_FULL)
-    assert not play.sent
-    play.now += 4.9
-    play.assign()
-    assert not play.sent
-    play.now += 0.2
-    play.assign()
-    assert play.sent
+    for delay in (5, 10, 20, 40, 60, 60, 60):
+        play.fail(play.orders()[0], Cause.DISK_FULL, "The disk is full.")
+        play.now += delay - 0.1
+        play.assign()
+        assert not play.sent
+        play.now += 0.2
+        play.assign()
+        assert play.sent
+    play.fail(play.orders()[0], Cause.DISK_FULL, "The disk is full.")
+    assert play.jobs["j1"].state is JobState.FAILED
+    assert play.frames["j1", 1].error == "The disk is full. (8 tries)"
 
 
 # --- the end of every task ---
