@@ -260,9 +260,7 @@ async def reported(asked: Asked) -> AsyncIterator[tuple[Fleet, asyncio.Queue[Tol
         yield fleet, inbox
 
 
-async def test_the_next_order_goes_out_with_the_next_question_and_not_before_what_was_heard_is_acknowledged() -> (
-    None
-):
+async def test_the_next_order_goes_out_with_the_next_question_once_what_was_heard_is_acknowledged() -> None:
     asked = Asked()
     async with reported(asked) as (fleet, inbox):
         second = await heard(inbox)

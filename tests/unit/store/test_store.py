@@ -332,7 +332,8 @@ def test_the_number_of_a_file_that_is_gone_is_not_given_to_another(store: Databa
         with store.write() as c:
             batch = Batch(c)
             work.open_task(batch, TILE)
-            numbers += [outputs.add(batch, TILE, f"a{attempt}", stored(Role.PIECE, f"{n}")) for n in range(20)]
+            pieces = [stored(Role.PIECE, f"{n}") for n in range(20)]
+            numbers += [outputs.add(batch, TILE, f"a{attempt}", piece) for piece in pieces]
             batch.flush()
         with store.write() as c:
             assert len(outputs.drop_pieces(c, job, 7)) == 20
