@@ -23,6 +23,7 @@ from tests.chaos.store import Store
 from tests.postgres import PostgresServer
 
 _MB = 1024 * 1024
+_ENDING = 2.0  # seconds in which a process that was killed has ended
 
 
 class Sort(StrEnum):
@@ -117,7 +118,9 @@ class Site:
         if self.postgres:
             self.postgres.stop()
         ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-        left = [p for p in psutil.process_iter() if p.pid not in ours and p.status() != psutil.STATUS_ZOMBIE]
+        others = [p for p in psutil.process_iter() if p.pid not in ours]
+        _, others = psutil.wait_procs(others, timeout=_ENDING)  # what was killed is still on its way out
+        left = [process for process in others if any(_line(process))]  # a zombie has none
         told = [f"process {process.pid} is left: {' '.join(_line(process)).strip()}" for process in left]
         for process in left:
             process.kill()  # it is in our own namespace
