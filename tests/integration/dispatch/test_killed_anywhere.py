@@ -182,6 +182,7 @@ class KeptFarm(Farm):
 KeptFarm.TestCase.settings = settings(
     max_examples=int(os.environ.get("TESSERA_KILLED_EXAMPLES", "8")),
     stateful_step_count=30,
+    derandomize="TESSERA_KILLED_EXAMPLES" not in os.environ,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -277,5 +277,7 @@ def _cancelled() -> Failure:
 
 #: So many times as many random orders of events as usual: see CONTRIBUTING.md.
 TIMES = int(os.environ.get("TESSERA_RANDOM", "1"))
-Farm.TestCase.settings = settings(max_examples=300 * TIMES, stateful_step_count=40, deadline=None)
+Farm.TestCase.settings = settings(
+    max_examples=300 * TIMES, stateful_step_count=40, deadline=None, derandomize=TIMES == 1
+)
 TestRandomFarm = Farm.TestCase

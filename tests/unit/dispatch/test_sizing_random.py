@@ -66,7 +66,9 @@ class SizingFarm(Farm):
                 self.play.join(worker(name))
 
 
-SizingFarm.TestCase.settings = settings(max_examples=80 * TIMES, stateful_step_count=40, deadline=None)
+SizingFarm.TestCase.settings = settings(
+    max_examples=80 * TIMES, stateful_step_count=40, deadline=None, derandomize=TIMES == 1
+)
 TestSizingFarm = SizingFarm.TestCase
 
 
