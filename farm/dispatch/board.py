@@ -123,7 +123,9 @@ class Board:
 
     def _file(self, task: Task) -> None:
         key, drawer = task.key, self._drawer(task)
-        place = (_RANK.get(key.kind, RENDERING), self._number(key.frame), key.tile or 0, key.race)
+        # A whole frame and its own first piece may both wait, and no two tasks may have one place.
+        piece = -1 if key.tile is None else key.tile
+        place = (_RANK.get(key.kind, RENDERING), self._number(key.frame), piece, key.race)
         if drawer not in self.drawers:
             self._told.add(self.job.id)
         insort(self.urgent if drawer is None else self.drawers.setdefault(drawer, []), (place, task))
@@ -131,7 +133,7 @@ class Board:
 
     def _number(self, frame: int | None) -> int:
         if frame is None or self.job.plan is None:
-            return 0
+            return -1
         if frame not in self._numbers:
             self._numbers[frame] = self.job.plan.number_of(frame)
         return self._numbers[frame]

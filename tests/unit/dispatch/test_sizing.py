@@ -213,6 +213,21 @@ def test_the_whole_frame_may_win_too_and_its_pieces_are_dropped() -> None:
     assert not play.orders()
 
 
+def test_a_frame_and_its_own_first_piece_may_both_wait() -> None:
+    play = straggling()
+    number, _ = left(play)
+    play.pass_time(150.0)
+    for name in ("w0", "w1", "w2"):  # the machines go down, with the frame and its pieces on them
+        play.lose(name)
+    waiting = {str(key.last) for key, state in play.tasks.items() if state is TaskState.WAITING}
+    assert {"whole", "tile-0"} <= waiting
+    play.join(worker("w9", render_class=SSE))  # so that the pieces leave the class that they were begun in
+    [order] = play.orders()
+    assert order.task == f"j1/{number}/whole"  # of both, the one that needs no finish
+    play.finish_all()
+    assert play.jobs["j1"].state is JobState.DONE
+
+
 def test_what_may_not_be_cut_is_raced_whole_also_by_another_class() -> None:
     play = Sized()
     scene = report(breaks_exactness=(NOISE,))
