@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from benchmarks import lines
 
 
 class Verdict(StrEnum):
@@ -42,13 +42,7 @@ class Ledger:
         self._path = path
 
     def __iter__(self) -> Iterator[Entry]:
-        if not self._path.exists():
-            return
-        for line in self._path.read_text(encoding="utf-8").splitlines():
-            try:
-                body = json.loads(line)
-            except ValueError:
-                continue
+        for body in lines.read(self._path):
             yield Entry(**body | {"verdict": Verdict(body["verdict"]), "differing": tuple(body["differing"])})
 
     def done(self) -> set[tuple[str, str]]:
@@ -57,9 +51,7 @@ class Ledger:
 
     def add(self, entry: Entry) -> None:
         """Write ``entry`` down at once."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(entry)) + "\n")
+        lines.add(self._path, entry)
 
 
 def summary(entries: Iterable[Entry]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from farm.domain.errors import NotFound
+from farm.domain.errors import Conflict, NotFound
+from farm.domain.plan import Plan
 from farm.domain.states import JOB_ENDED, TaskState
 from farm.domain.views import AttemptView, FrameCounts, JobView, Made, OutputView
 from farm.domain.work import Result
@@ -21,6 +22,17 @@ def found(connection: Connection, job_id: str) -> JobRow:
     if job is None:
         raise NotFound(f"There is no job {job_id} on this farm.", "“farm jobs” lists the jobs there are.")
     return job
+
+
+def planned(job: JobRow, frame: int) -> Plan:
+    """The plan that has this frame; raises `NotFound`, or `Conflict` before the job is planned."""
+    if job.plan is None:
+        raise Conflict(
+            f"Job {job.id} has no frames yet: it is {job.state}.", "Frames are there once it is planned."
+        )
+    if frame not in job.plan.frame_range:
+        raise NotFound(f"Job {job.id} has no frame {frame}.", f"Its frames are {job.plan.frames}.")
+    return job.plan
 
 
 def describe_jobs(connection: Connection, rows: Sequence[JobRow]) -> list[JobView]:

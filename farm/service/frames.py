@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from farm.domain.errors import Conflict, NotFound
 from farm.domain.job import Principal
 from farm.domain.plan import Plan
 from farm.domain.states import JOB_ENDED, AttemptState, TaskState
@@ -10,7 +9,7 @@ from farm.domain.task import TaskKind
 from farm.domain.views import FrameView, TileView
 from farm.domain.work import Role
 from farm.service.context import Farm
-from farm.service.describe import describe_output, found
+from farm.service.describe import describe_output, found, planned
 from farm.store import Connection, frames, outputs, work
 from farm.store.frames import FrameRow
 from farm.store.jobs import JobRow
@@ -40,17 +39,12 @@ def get(farm: Farm, who: Principal, job_id: str, frame: int) -> FrameView:
     del who
     with farm.store.read() as connection:
         job = found(connection, job_id)
-        if job.plan is None:
-            raise Conflict(
-                f"Job {job_id} has no frames yet: it is {job.state}.", "Frames are there once it is planned."
-            )
-        if frame not in job.plan.frame_range:
-            raise NotFound(f"Job {job_id} has no frame {frame}.", f"Its frames are {job.plan.frames}.")
+        whole = planned(job, frame)
         row = frames.of_job(connection, job_id, [frame]).get(frame)
         files = outputs.of_frames(connection, job_id, [frame])[frame]
         running = _running(connection, job_id).get(frame, [])
         view = _view(job, frame, row, files, running)
-        plan = job.plan.recut(row.recuts) if row else job.plan
+        plan = whole.recut(row.recuts) if row else whole
         tiles = _tiles(connection, job, plan, frame, view.state, files, running)
         return view.model_copy(update={"tiles": tiles})
 

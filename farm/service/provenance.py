@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from farm.domain.errors import Conflict, NotFound
 from farm.domain.job import Principal
 from farm.domain.plan import Plan
 from farm.domain.states import JOB_ENDED, AttemptState, TaskState
 from farm.domain.task import TaskKind
 from farm.domain.views import Provenance
 from farm.service.context import Farm
-from farm.service.describe import describe_attempt, found
+from farm.service.describe import describe_attempt, found, planned
 from farm.store import frames, outputs, scenes, work
 from farm.store.work import AttemptRow
 
@@ -19,12 +18,7 @@ def of_frame(farm: Farm, who: Principal, job_id: str, frame: int) -> Provenance:
     del who
     with farm.store.read() as connection:
         job = found(connection, job_id)
-        if job.plan is None:
-            raise Conflict(
-                f"Job {job_id} has no frames yet: it is {job.state}.", "Frames are there once it is planned."
-            )
-        if frame not in job.plan.frame_range:
-            raise NotFound(f"Job {job_id} has no frame {frame}.", f"Its frames are {job.plan.frames}.")
+        whole = planned(job, frame)
         row = frames.of_job(connection, job_id, [frame]).get(frame)
         keys = [task.key for task in work.tasks_of_frame(connection, job_id, frame)]
         tries = work.attempts_of_tasks(connection, keys)
@@ -39,7 +33,7 @@ def of_frame(farm: Farm, who: Principal, job_id: str, frame: int) -> Provenance:
         files={name: blob.sha256 for name, blob in manifest.files.items()} if manifest else {},
         adds_to=job.adds_to,
         attempts=tuple(describe_attempt(attempt, logs.get(attempt.id)) for attempt in tries),
-        counts=_counting(job.plan.recut(row.recuts if row else ()), tries),
+        counts=_counting(whole.recut(row.recuts if row else ()), tries),
     )
 
 

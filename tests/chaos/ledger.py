@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks import lines
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,7 @@ class Ledger:
         self._path = path
 
     def __iter__(self) -> Iterator[Entry]:
-        if not self._path.exists():
-            return
-        for line in self._path.read_text(encoding="utf-8").splitlines():
-            try:
-                body = json.loads(line)
-            except ValueError:
-                continue
+        for body in lines.read(self._path):
             faults = tuple(Done(**fault) for fault in body["faults"])
             lists = {"faults": faults, "jobs": tuple(body["jobs"]), "wrong": tuple(body["wrong"])}
             yield Entry(**{**body, **lists})
@@ -58,6 +52,4 @@ class Ledger:
 
     def add(self, entry: Entry) -> None:
         """Write ``entry`` down at once."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(entry)) + "\n")
+        lines.add(self._path, entry)
